@@ -24,6 +24,7 @@
 #include <sys/uio.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "readers.h"
@@ -308,6 +309,42 @@ static void masked(char *memory)
     say("seen", atomic_load(&seen));
 }
 
+// --- A little stack ------------------------------------------------------------------------------
+
+static struct {
+    char below[64 << 10]; // belongs to something else
+    char stack[4 << 10];  // enough for what runs there, but not for a signal
+} little;
+static ucontext_t back, there;
+static unsigned *touched;
+
+static void touch_there(void)
+{
+    atomic_store(&seen, *(volatile unsigned *)touched);
+}
+
+static long count_changed(void)
+{
+    long changed = 0;
+    for (size_t i = 0; i < sizeof(little.below); i++)
+        changed += little.below[i] != 'x';
+    return changed;
+}
+
+static void little_stack(char *memory)
+{
+    memset(little.below, 'x', sizeof(little.below));
+    touched = (unsigned *)(void *)memory + 6000;
+    getcontext(&there);
+    there.uc_stack.ss_sp = little.stack;
+    there.uc_stack.ss_size = sizeof(little.stack);
+    there.uc_link = &back;
+    makecontext(&there, touch_there, 0);
+    swapcontext(&back, &there);
+    say("seen", atomic_load(&seen));
+    say("changed", count_changed());
+}
+
 // --- Many threads --------------------------------------------------------------------------------
 
 static int blocked[2];
@@ -373,6 +410,7 @@ int main(int argc, char **argv)
         {"closed_files", closed_files},
         {"ring_registered", ring_registered},
         {"masked", masked},
+        {"little_stack", little_stack},
         {"waiting_threads", waiting_threads},
     };
     if (!system_can_wait())

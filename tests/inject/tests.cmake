@@ -289,9 +289,9 @@ if(NOT GLINT_SANITIZE)
     inject_test(results.system test_undisturbed.sh $<TARGET_FILE:inject_results> raw_write raw_read names messages queues
         locked lists:protected buffers polls)
     inject_test(results.others test_undisturbed.sh $<TARGET_FILE:inject_results> kernel_aio ring ring_polled
-        ring_registered:note other_process child announced_child closed_files masked waiting_threads)
+        ring_registered:note other_process child announced_child closed_files masked little_stack waiting_threads)
     inject_test(results.seen test_results.sh $<TARGET_FILE:inject_results> "raw_write:3 system" "kernel_aio:3 system"
-        "other_process:3 system" "masked:3 read" "child:3 read" "waiting_threads:3 read")
+        "other_process:3 system" "masked:3 read" "little_stack:3 read" "child:3 read" "waiting_threads:3 read")
     set(both async-copy:drop-sync)
     inject_test(correct.syncs test_correct.sh $<TARGET_FILE:inject_correct> syncs:${both} streams:${both} new_stream:${both}
         event_syncs:${both} queries:${both} host_functions:${both} prints:async-copy shared:async-copy threads:${both} contexts:async-copy)
@@ -306,7 +306,7 @@ if(NOT GLINT_SANITIZE)
     inject_test(correct.results test_correct.sh $<TARGET_FILE:inject_results> raw_write:async-copy raw_read:async-copy
         names:async-copy locked:async-copy polls:async-copy kernel_aio:async-copy ring:async-copy ring_polled:async-copy
         other_process:async-copy child:async-copy announced_child:async-copy closed_files:async-copy masked:async-copy
-        waiting_threads:async-copy)
+        little_stack:async-copy waiting_threads:async-copy)
     # MPI implementations whose handles are pointers, and ones whose handles are ints.
     set(source ${CMAKE_CURRENT_SOURCE_DIR}/inject/mpi.c)
     set(cases sends reads receives columns in_place of_root gathers under_way beside persistent puts by_name)

@@ -6,6 +6,7 @@
 //   tell.c     records of uses;  worth.c  what watching may cost
 //   memory.c   which pages may be closed
 //   pager.c    moves pages away, so that the system waits for them;  touches.c  answers its faults
+//   room.c     whether a stack has room for a signal
 //   protect.c  protects pages where that does not work, if the user asks for it
 //   fault.c    the first touch;  signals.c  the program's own signals;  threads.c  signal masks
 //   system.c   memory that the C library and MPI hand to others, and memory that is freed

@@ -3,7 +3,8 @@
 // path. A thread of the program that touches the page itself is therefore sent SIGSEGV: its fault
 // is interrupted, and it handles the touch with its own registers, as it does on a protected page
 // (fault.c). Whoever cannot do that, because a system call touches the page, the thread blocks the
-// signal, or it belongs to another process, is answered by a second thread.
+// signal, its stack may have no room for it, or it belongs to another process, is answered by a
+// second thread.
 //
 // A signal must never reach a thread within a system call, which could then fail with EINTR. /proc
 // says whether a blocked thread is in one.
@@ -26,6 +27,7 @@
 #include "kernel.h"
 #include "pager.h"
 #include "ranges.h"
+#include "room.h"
 #include "signals.h"
 
 // --- The touching thread -------------------------------------------------------------------------
@@ -47,17 +49,17 @@ static bool read_about(uint32_t thread, const char *name, char *text, size_t roo
 
 enum touch_place { IN_PROGRAM, IN_SYSTEM, RUNNING, ELSEWHERE };
 
-// "-1 STACK PC": blocked outside of system calls, at *pc; "running": it does not wait for the page
-// (any more); "63 ...": blocked in a system call.
-static enum touch_place where_is(uint32_t thread, uint64_t *pc)
+// "-1 SP PC": blocked outside of system calls; "running": it does not wait for the page (any more);
+// "63 ...": blocked in a system call.
+static enum touch_place where_is(uint32_t thread, uint64_t *pc, uint64_t *sp)
 {
     char text[256], *rest = NULL;
-    *pc = 0;
+    *pc = *sp = 0;
     if (!read_about(thread, "syscall", text, sizeof(text)))
         return ELSEWHERE;
     if (strncmp(text, "-1 ", 3) != 0)
         return text[0] == 'r' ? RUNNING : IN_SYSTEM;
-    strtoull(text + 3, &rest, 16);
+    *sp = strtoull(text + 3, &rest, 16);
     *pc = strtoull(rest, NULL, 16);
     return IN_PROGRAM;
 }
@@ -131,9 +133,9 @@ static void wait_for(struct waiting_list *list, struct waiting about)
 
 static void examine(struct waiting_list *list, struct waiting about)
 {
-    uint64_t pc;
-    const enum touch_place where = where_is(about.thread, &pc);
-    if (where == IN_PROGRAM && !about.sent &&
+    uint64_t pc, sp;
+    const enum touch_place where = where_is(about.thread, &pc, &sp);
+    if (where == IN_PROGRAM && !about.sent && guard_has_room(sp) &&
         send_signal(about.thread, about.address, about.write)) {
         about.sent = true;
         wait_for(list, about);
