@@ -174,8 +174,6 @@ static bool holds(uint64_t seed, uint32_t off, const uint64_t *without, size_t c
         levels[i].facts |= INSTRUMENT_VALUES | INSTRUMENT_ACCESSED;
         levels[i].watch = (enum oracle_watch)((seed + i) % 3);
         levels[i].workers = 1;
-        if (kernel.test.aims) // a limit: see "Values" in docs/reference/limits.md
-            levels[i].facts &= ~(uint32_t)INSTRUMENT_REQUESTS;
     }
     good &= oracle_holds(&kernel.test, levels, LEVELS, complaints);
     random_kernel_free(&kernel);

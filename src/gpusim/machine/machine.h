@@ -12,6 +12,7 @@
 // until all its lanes have arrived or ended; any path may run while others wait. PTX does not
 // promise that lanes reconverge, so no thread may depend on a join:
 //   - a path that has run for long yields to the others;
+//   - a path that has repeated a loop many times is no longer waited for (rounds.h);
 //   - when all paths of a warp wait at barriers or for other lanes, the lanes at joins continue
 //     without the missing ones.
 // Threads that branch to the kernel's end therefore count as ended for those that wait for them.
@@ -202,6 +203,17 @@ enum sim_path_state {
     PATH_TOGETHER, // waits for the other members of a warp-wide instruction
 };
 
+// Loops that a path is in, outermost first. See rounds.h.
+enum { KNOWN_LOOPS = 6 };
+struct sim_rounds {
+    uint32_t count;
+    struct sim_loop {
+        uint32_t depth; // of the frame
+        uint32_t to;    // the instruction that it repeats from
+        uint32_t rounds;
+    } loops[KNOWN_LOOPS];
+};
+
 // Lanes of a warp that run together.
 struct sim_path {
     uint8_t state;   // enum sim_path_state
@@ -214,10 +226,10 @@ struct sim_path {
     int32_t join;         // index, or -1
     uint32_t members;     // PATH_TOGETHER: lanes it waits for
     uint32_t taking_part; // PATH_TOGETHER: its own lanes whose guard is true
-    uint32_t spent;       // instructions since it last joined other lanes
     bool released;        // released from a barrier; the instruction runs again to complete
     uint32_t result;      // result of bar.red.popc; all and any are those of bar.red.and and .or
     bool all, any;
+    struct sim_rounds rounds; // while others may wait for it
 };
 
 // Where the paths of a branch reconverge.

@@ -10,12 +10,10 @@
 #include "frame.h"
 #include "machine.h"
 #include "packing.h"
+#include "rounds.h"
 #include "warp.h"
 
-enum {
-    TURN = 4096,      // instructions that a path runs while other paths of its warp are ready
-    PATIENCE = 32768, // instructions for which others wait for it at a join
-};
+enum { TURN = 4096 }; // instructions that a path runs while other paths of its warp are ready
 
 void sim_warp_set_mask(struct sim_warp *warp, uint32_t mask)
 {
@@ -155,9 +153,11 @@ static void follow(struct sim_path *path, uint32_t mask, uint32_t pc, int32_t jo
     path->rejoin_frame = warp->joins[join].frame;
 }
 
-// If all lanes that the join expects have arrived or ended, continues them as one path.
+// If all lanes that the join expects have arrived or ended, continues them as one path. It is in
+// the loops of the running path, which came last: lanes at an outer join may wait for both.
 static void settle(struct sim_warp *warp, int32_t index)
 {
+    const struct sim_rounds rounds = warp->path->rounds;
     while (index >= 0) {
         struct sim_join *join = &warp->joins[index];
         if (join->arrived != join->expected)
@@ -172,6 +172,8 @@ static void settle(struct sim_warp *warp, int32_t index)
                                       .rejoin = join->rejoin,
                                       .rejoin_frame = join->rejoin_frame,
                                       .join = outer};
+            if (outer >= 0)
+                path->rounds = rounds;
             join->used = false;
             return;
         }
@@ -263,8 +265,8 @@ static bool leave_join(struct sim_warp *warp, struct sim_join *join)
     return true;
 }
 
-// A path that has run for long may spin until lanes act that wait for it at a join. Lets those
-// lanes continue without it, and marks the branches that made them wait.
+// A path that has repeated a loop many times may spin until lanes act that wait for it at a join.
+// Lets those lanes continue without it, and marks the branches that made them wait.
 static void let_go(struct sim_warp *warp, const struct sim_path *path)
 {
     for (int32_t index = path->join; index >= 0; index = warp->joins[index].join) {
@@ -480,6 +482,17 @@ static bool must_return(const struct sim_path *path)
     return path->pc == PC_RETURN;
 }
 
+// Counts the rounds of loops while other lanes may wait for the path.
+static void count_rounds(struct sim_warp *warp, struct sim_path *path,
+                         const struct sim_frame *before, uint32_t from)
+{
+    const uint32_t depth = path->frame->depth;
+    if (path->frame != before)
+        sim_rounds_return(&path->rounds, depth);
+    else if (sim_rounds_jump(&path->rounds, depth, from, path->pc))
+        let_go(warp, path);
+}
+
 // Runs one path and returns the rest of the budget.
 static uint64_t run_path(struct sim_warp *warp, struct sim_path *path, uint64_t budget)
 {
@@ -490,7 +503,8 @@ static uint64_t run_path(struct sim_warp *warp, struct sim_path *path, uint64_t 
             return budget;
         enter(warp, path);
     }
-    const struct sim_uop *ops = path->frame->code->ops;
+    const struct sim_frame *frame = path->frame;
+    const struct sim_uop *ops = frame->code->ops;
     uint32_t pc = path->pc;
     uint64_t left = budget;
     while (left--) {
@@ -521,8 +535,11 @@ static uint64_t run_path(struct sim_warp *warp, struct sim_path *path, uint64_t 
         if (step == STEP_NEXT) {
             pc++;
         } else if (step == STEP_JUMP) {
+            if (path->join >= 0)
+                count_rounds(warp, path, frame, pc);
             enter(warp, path);
-            ops = path->frame->code->ops;
+            frame = path->frame;
+            ops = frame->code->ops;
             pc = path->pc;
         } else {
             return left;
@@ -564,11 +581,6 @@ bool sim_warp_run(struct sim_warp *warp, uint64_t budget)
         uint64_t left = run_path(warp, chosen, turn);
         warp->block->progressed = true;
         budget -= turn - left;
-        chosen->spent += (uint32_t)(turn - left);
-        if (chosen->state == PATH_READY && chosen->spent > PATIENCE) {
-            chosen->spent = 0;
-            let_go(warp, chosen);
-        }
         if (atomic_load_explicit(&launch->stop, memory_order_relaxed))
             return false;
     }
