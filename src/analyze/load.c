@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "beyond.h"
 #include "model.h"
 
 struct graph {
@@ -32,6 +33,7 @@ struct loading {
     uint64_t run_first, run_count; // the current run of untouched elements
     uint64_t map_next;             // the element after the last piece of the map
     struct analyze_host_loading host;
+    struct analyze_beyond beyond;
 };
 
 // --- Definitions ---------------------------------------------------------------------------------
@@ -183,6 +185,8 @@ static bool take_object(void *user, const struct profile_object *object)
                                    .has_end = object->has_end,
                                    .is_host = is_host(object->kind),
                                    .elsewhere = is_elsewhere(object->kind)};
+    objects->loading->failed |= !analyze_beyond_add(&objects->loading->beyond, object,
+                                                    (uint32_t)(model->objects.count - 1));
     if (listener)
         objects->loading->ended |= !listener->object(listener->user, object);
     return !objects->loading->ended;
@@ -274,6 +278,25 @@ static struct analyze_touch *add_touch(struct loading *loading, uint64_t object,
     return touch;
 }
 
+// Adds the objects behind the first one that a copy or set reaches with its bytes up to `end`. If
+// they are not one row, the range must not count as overwritten, because some may remain unwritten.
+static void add_beyond(struct loading *loading, unsigned how, uint64_t first, uint64_t end,
+                       bool one_row)
+{
+    const struct analyze_model *model = loading->model;
+    const uint64_t call = model->calls.items[model->calls.count - 1].number;
+    for (uint32_t index;
+         (index = analyze_beyond_next(&loading->beyond, call, &first, end)) != ANALYZE_NONE;) {
+        const struct analyze_object *object = &model->objects.items[index];
+        struct analyze_touch *touch = add_touch(loading, object->number, how);
+        if (!touch)
+            return;
+        const uint64_t bytes = end - object->address;
+        touch->rows = one_row || !(how & ANALYZE_WRITE);
+        touch->row_bytes = one_row && bytes < object->bytes ? bytes : object->bytes;
+    }
+}
+
 // Adds the rows that a copy or set touches. The slices of a three-dimensional one are not tracked,
 // so it counts as touching the whole object.
 static void add_range(struct loading *loading, uint64_t number, unsigned how, uint64_t address,
@@ -284,6 +307,7 @@ static void add_range(struct loading *loading, uint64_t number, unsigned how, ui
         return;
     const struct analyze_object *object = &loading->model->objects.items[touch->object];
     const uint64_t pitch = shape[0], width = shape[1], height = shape[2], depth = shape[3];
+    const uint64_t end_of_object = object->address + object->bytes;
     touch->offset = address - object->address;
     touch->rows = 1;
     touch->row_bytes = bytes;
@@ -295,6 +319,9 @@ static void add_range(struct loading *loading, uint64_t number, unsigned how, ui
         // Some bytes may remain unwritten, so the range must not count as overwritten.
         if (how & ANALYZE_WRITE)
             touch->rows = 0;
+        // Slices are at least as far apart as their rows take.
+        if (depth > 1 && pitch && height <= UINT32_MAX && depth <= UINT32_MAX)
+            add_beyond(loading, how, end_of_object, address + pitch * height * depth, false);
         return;
     }
     if (width && height > 1 && pitch != width) {
@@ -304,8 +331,11 @@ static void add_range(struct loading *loading, uint64_t number, unsigned how, ui
     }
     uint64_t extent = touch->row_bytes + (touch->rows - 1) * touch->pitch;
     touch->beyond = extent > object->bytes - touch->offset;
-    if (touch->rows == 1 && touch->beyond)
+    const bool one_row = touch->rows == 1;
+    if (one_row && touch->beyond)
         touch->row_bytes = object->bytes - touch->offset;
+    if (touch->beyond)
+        add_beyond(loading, how, end_of_object, address + extent, one_row);
 }
 
 static void add_copy(struct loading *loading, const struct profile_copy *copy)
@@ -705,6 +735,7 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
     loading.failed |= loading.host.failed;
     free(loading.host.functions);
     base_array_fini(&objects.numbers);
+    analyze_beyond_fini(&loading.beyond);
     base_map_fini(&loading.graphs);
     base_map_fini(&loading.blind);
     base_map_fini(&loading.calm);

@@ -1,0 +1,29 @@
+#!/bin/sh
+# test_mapped.sh PROGRAM: a copy or set touches all objects that it reaches, not only the one in
+# which it begins.
+# Objects of one line are one finding, which has the first. GLINT_TEST_DEVICE: where it runs.
+set -eu
+device=${GLINT_TEST_DEVICE:-sim}
+program=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# found PATTERN: prints the objects of findings.
+found() {
+    grep -o "\"pattern\":\"$1\",\"object\":[0-9]*" "$work/json" | sed 's/.*://' | sort -u | tr '\n' ' '
+}
+
+for name in nothing set copy move rows graph unmapped; do
+    "$GLINT" record --device "$device" --analyses objects -q -f -o "$work/profile" -- "$program" $name
+    "$GLINT" report --format json "$work/profile" >"$work/json"
+    echo "$name: unused $(found unused-allocation)dead $(found dead-write)"
+done >"$work/found"
+diff -u - "$work/found" <<END
+nothing: unused 1 dead 4 
+set: unused dead 4 
+copy: unused 3 dead 4 
+move: unused dead 4 
+rows: unused 3 dead 4 
+graph: unused 1 dead 4 
+unmapped: unused 2 dead 4 
+END
