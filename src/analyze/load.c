@@ -366,6 +366,17 @@ static void next_access(struct loading *loading)
     loading->access = profile_accesses_next(loading->accesses);
 }
 
+// Takes the objects that something else may use than calls show. They precede all accesses.
+static void take_shared(struct loading *loading)
+{
+    for (; loading->access && !loading->access->call;
+         loading->access = profile_accesses_next(loading->accesses)) {
+        const uint32_t object = analyze_find_object(loading->model, loading->access->object);
+        if (object != ANALYZE_NONE)
+            loading->model->objects.items[object].elsewhere = true;
+    }
+}
+
 // Adds the accesses that probes recorded for a node of the call; node 0 is the call itself. Returns
 // whether there were any.
 static bool add_accesses(struct loading *loading, uint64_t call, uint32_t node, uint32_t kernel)
@@ -701,6 +712,7 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
     if (code == BASE_OK && !loading.failed)
         code = profile_accesses_begin(profile, &loading.accesses, error);
     loading.access = profile_accesses_next(loading.accesses);
+    take_shared(&loading);
     LOAD(call, &loading);
     while (code == BASE_OK && !loading.failed && loading.access) // of missing calls
         next_access(&loading);

@@ -83,7 +83,7 @@ struct analyze_object {
     bool has_end;   // it ended before the program did
     bool is_host;   // not memory of the device
     bool has_parts; // other objects lie in it
-    bool elsewhere; // may be accessed without a call: by the host, or as a texture
+    bool elsewhere; // may be accessed without a call: by the host, as a texture, at another address
     bool blurred;   // a copy or set crossed the borders of parts: which it accessed is unknown
     // Set by uses.c: its accesses in the order of calls, and the first and last call that has one.
     uint32_t first_use, use_count;

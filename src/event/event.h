@@ -54,7 +54,8 @@ enum event_kind {
     EVENT_OBJECT_END,  // struct event_object_end; or part of the call: event_ends
     EVENT_OBJECT_NAME, // struct event_name, name that the program gave the object
     EVENT_TIME,        // struct event_time: when the GPU did the work of a call
-    EVENT_ACCESS,      // struct event_access: what a launch did to an object, as probes measured
+    EVENT_ACCESS,      // struct event_access: what a launch did to an object, as probes measured;
+                       // call 0: something that no call shows may use it
     EVENT_TOLD,        // struct event_told: no more accesses of this launch will follow
     EVENT_COUNTS,      // struct event_counts: how often it touched the elements of an object
     EVENT_CONTENTS,    // struct event_contents, struct event_field...: what an object held

@@ -51,7 +51,7 @@ const char profile_probes_schema[] =
     " NULLIF(s.elements, -1) AS elements, NULL AS ranges, NULLIF(s.read_bytes, -1) AS bytes_read,"
     " NULLIF(s.written_bytes, -1) AS bytes_written, NULLIF(s.element_bytes, 0) AS element_bytes,"
     " NULLIF(s.new, -1) AS new_elements, NULLIF(s.shared, -1) AS shared_elements"
-    " FROM accesses a LEFT JOIN access_shapes s ON s.id = a.shape;"
+    " FROM accesses a LEFT JOIN access_shapes s ON s.id = a.shape WHERE a.call > 0;"
 
     // An object that is copied into itself has one row. Calls that failed, or only went into a graph, touched nothing.
     "CREATE VIEW v_touches AS SELECT a.call, a.node, a.object, CASE t.kind WHEN 0 THEN 'value' ELSE 'kernel' END AS kind,"

@@ -57,10 +57,11 @@ static bool is_part(uint64_t part, uint64_t whole)
 bool record_access(struct record_session *session, struct record_piece *piece)
 {
     struct event_access event;
-    if (!record_take(piece, &event, sizeof(event)) || event.call == 0 || event.object == 0)
+    if (!record_take(piece, &event, sizeof(event)) || event.object == 0)
         return false;
     const uint32_t flags = event.flags;
-    if (flags == 0 || flags & ~(uint32_t)(EVENT_ACCESS_READ | EVENT_ACCESS_WRITTEN))
+    if (flags & ~(uint32_t)(EVENT_ACCESS_READ | EVENT_ACCESS_WRITTEN) ||
+        (event.call == 0) != (flags == 0))
         return false;
     if (event.element_bytes == 0 && event.elements != EVENT_UNKNOWN)
         return false;

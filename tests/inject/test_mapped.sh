@@ -1,6 +1,6 @@
 #!/bin/sh
 # test_mapped.sh PROGRAM: a copy or set touches all objects that it reaches, not only the one in
-# which it begins.
+# which it begins. Nothing is found in objects that may be used in ways that no call shows.
 # Objects of one line are one finding, which has the first. GLINT_TEST_DEVICE: where it runs.
 set -eu
 device=${GLINT_TEST_DEVICE:-sim}
@@ -13,7 +13,7 @@ found() {
     grep -o "\"pattern\":\"$1\",\"object\":[0-9]*" "$work/json" | sed 's/.*://' | sort -u | tr '\n' ' '
 }
 
-for name in nothing set copy move rows graph unmapped; do
+for name in nothing set copy move rows graph unmapped twice exported; do
     "$GLINT" record --device "$device" --analyses objects -q -f -o "$work/profile" -- "$program" $name
     "$GLINT" report --format json "$work/profile" >"$work/json"
     echo "$name: unused $(found unused-allocation)dead $(found dead-write)"
@@ -26,4 +26,6 @@ move: unused dead 4
 rows: unused 3 dead 4 
 graph: unused 1 dead 4 
 unmapped: unused 2 dead 4 
+twice: unused 1 dead 
+exported: unused 1 dead 
 END

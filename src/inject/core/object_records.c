@@ -100,6 +100,20 @@ uint64_t core_object_begin_array(struct event_object *record, uint64_t handle,
     return record->number;
 }
 
+void core_object_share(uint64_t address)
+{
+    const struct event_access record = {
+        .object = core_objects_share(&core_state.objects, address),
+        .read_bytes = EVENT_UNKNOWN,
+        .written_bytes = EVENT_UNKNOWN,
+        .elements = EVENT_UNKNOWN,
+        .new_elements = EVENT_UNKNOWN,
+        .shared_elements = EVENT_UNKNOWN,
+    };
+    if (record.object)
+        core_put(EVENT_ACCESS, &record, sizeof(record), NULL, 0);
+}
+
 void core_object_name(uint64_t number, const char *name)
 {
     enum { MOST_BYTES = 4096 };

@@ -28,6 +28,9 @@ void core_object_end(const struct core_object *object, uint64_t call, uint32_t s
 void core_object_end_parts(uint64_t start, uint64_t bytes, uint64_t call);
 // Informs layers that the object has ended, if the call's record has already said so.
 void core_object_gone(uint64_t number);
+// Records that something else may use the object that holds the address, if there is one:
+// core_objects_share() says what.
+void core_object_share(uint64_t address);
 // Records the name that the program gave the object.
 void core_object_name(uint64_t number, const char *name);
 

@@ -178,14 +178,18 @@ void core_objects_unread(struct core_objects *objects, uint64_t start)
     util_lock_give(&objects->lock, RANK_OBJECTS);
 }
 
-void core_objects_share(struct core_objects *objects, uint64_t address)
+uint64_t core_objects_share(struct core_objects *objects, uint64_t address)
 {
+    uint64_t number = 0;
     util_lock_take(&objects->lock, RANK_OBJECTS);
     const struct base_interval *range =
         base_intervals_find(&objects->layers[OBJECTS_MEMORY], address);
-    if (range)
+    if (range && !pointer(range->value)->shared) {
         pointer(range->value)->shared = true;
+        number = pointer(range->value)->number;
+    }
     util_lock_give(&objects->lock, RANK_OBJECTS);
+    return number;
 }
 
 bool core_objects_find_array(struct core_objects *objects, uint64_t handle,

@@ -22,7 +22,7 @@ struct core_object {
     bool alias;      // another handle of the object: a level of a mipmapped array
     bool padded;     // its rows have bytes behind them that are not data
     bool unread;     // reading it by the CPU is slow, or has side effects
-    bool shared;     // it may be written without a call that shows it: see core_objects_share
+    bool shared;     // it may be used without a call that shows it: see core_objects_share
     struct core_object *next; // next spare object
 };
 
@@ -73,9 +73,10 @@ bool core_objects_find_piece(struct core_objects *objects, uint64_t address,
                              struct core_objects_piece *found);
 // Marks the object that starts at the address as one that the CPU should not read.
 void core_objects_unread(struct core_objects *objects, uint64_t start);
-// Says that something else may write the object that holds the address: another process or
-// interface, another mapping of the same memory, another GPU, a network card.
-void core_objects_share(struct core_objects *objects, uint64_t address);
+// Says that something else may use the object that holds the address: another process or interface,
+// another mapping of the same memory, another GPU, a network card. Returns its number, or 0 if that
+// was known or there is no object. See core_object_share().
+uint64_t core_objects_share(struct core_objects *objects, uint64_t address);
 // Lists all objects that the host can access, up to `room`. Returns how many there are.
 size_t core_objects_of_host(struct core_objects *objects, struct core_object *found, size_t room,
                             uint64_t *host_changes);

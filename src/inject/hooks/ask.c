@@ -2,8 +2,9 @@
 // Hooks of queries about memory, which must return in corrected programs what they return without
 // glint (correct/memory/ask.c), and of functions that take addresses which kernels use later
 // (correct/memory/uses.c). Textures are also hooked because probes do not see reads through them.
-// None of these hooks writes a record.
+// None of these hooks writes a record of the call.
 #include "inject/core/call.h"
+#include "inject/core/object_records.h"
 
 HOOKED(cuMemGetAddressRange_v2, (CUdeviceptr * start, size_t *bytes, CUdeviceptr address),
        (start, bytes, address), NO_STREAM, {}, {})
@@ -20,13 +21,12 @@ HOOKED(cuPointerSetAttribute,
        {
            // A network card is about to use it.
            if (attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
-               core_objects_share(&core_state.objects, address);
+               core_object_share(address);
        },
        {})
 // The handle may be exported, or mapped again.
 HOOKED(cuMemRetainAllocationHandle, (CUmemGenericAllocationHandle * handle, void *address),
-       (handle, address), NO_STREAM,
-       { core_objects_share(&core_state.objects, (uint64_t)(uintptr_t)address); }, {})
+       (handle, address), NO_STREAM, { core_object_share((uint64_t)(uintptr_t)address); }, {})
 HOOKED(cuTexObjectCreate,
        (CUtexObject * object, const CUDA_RESOURCE_DESC *resource, const CUDA_TEXTURE_DESC *texture,
         const CUDA_RESOURCE_VIEW_DESC *view),

@@ -4,6 +4,7 @@
 // one already, and the record of the exporting call names it.
 #include <stdlib.h>
 
+#include "inject/core/object_records.h"
 #include "inject/correct/wait/owed.h"
 #include "memory.h"
 
@@ -15,7 +16,7 @@ struct allocation {
     uint64_t bytes;
     uint32_t device; // whose memory it is; 0: of none
     bool imported;
-    bool shared; // its mappings may be written by others: see core_objects_share
+    bool shared; // its mappings may be used by others: see core_objects_share
 };
 
 // Returns the allocation of a handle, made if it is new; NULL: out of memory. Needs the lock.
@@ -69,7 +70,7 @@ static void about_allocation(struct core_call *call, CUmemGenericAllocationHandl
                     there ? allocation.mapping : 0);
 }
 
-// Says that others may write the mappings of the allocation, the last one and those to come.
+// Says that others may use the mappings of the allocation, the last one and those to come.
 static void share(CUmemGenericAllocationHandle handle)
 {
     util_mutex_lock(&core_state.lock, RANK_STATE);
@@ -79,7 +80,7 @@ static void share(CUmemGenericAllocationHandle handle)
     util_mutex_unlock(&core_state.lock, RANK_STATE);
     const struct allocation about = allocation_of(handle);
     if (is_mapped(&about))
-        core_objects_share(&core_state.objects, about.address);
+        core_object_share(about.address);
 }
 
 static void mapped(struct core_call *call, CUdeviceptr address, size_t bytes,
@@ -87,8 +88,8 @@ static void mapped(struct core_call *call, CUdeviceptr address, size_t bytes,
 {
     const struct allocation before = allocation_of(handle);
     const bool imported = before.imported;
-    // A second mapping is written through the first. Memory of an unknown handle may be mapped, and
-    // that of the host or of another GPU may be written there.
+    // A second mapping is used through the first. Memory of an unknown handle may be mapped, and
+    // that of the host or of another GPU may be used there.
     if (call->result == CUDA_SUCCESS &&
         (!before.bytes || !call->context || before.device != call->context->device ||
          is_mapped(&before)))
@@ -106,7 +107,7 @@ static void mapped(struct core_call *call, CUdeviceptr address, size_t bytes,
     }
     util_mutex_unlock(&core_state.lock, RANK_STATE);
     if (shared)
-        core_objects_share(&core_state.objects, address);
+        core_object_share(address);
 }
 
 static uint32_t device_of(const CUmemAllocationProp *prop)
@@ -238,7 +239,7 @@ HOOKED(cuDestroyExternalMemory, (CUexternalMemory memory), (memory), NO_STREAM, 
 static void exports(struct core_call *call, uint64_t address, uint64_t bytes)
 {
     hooks_memory_about(call, address, bytes);
-    core_objects_share(&core_state.objects, address);
+    core_object_share(address);
 }
 
 HOOKED(cuIpcGetMemHandle, (CUipcMemHandle * handle, CUdeviceptr dptr), (handle, dptr), NO_STREAM,

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inject/core/object_records.h"
 #include "memory.h"
 
 enum {
@@ -253,7 +254,7 @@ void shadow_contents_written_from(const struct core_context *context, uint64_t a
     if (atomic_load_explicit(&core_state.peers, memory_order_relaxed) && address &&
         core_objects_find(&core_state.objects, OBJECTS_MEMORY, address, &object) && object.device &&
         object.device != context->device)
-        core_objects_share(&core_state.objects, address);
+        core_object_share(address);
 }
 
 struct instrument_pieces shadow_contents_of_piece(struct shadow *shadow,
