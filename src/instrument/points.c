@@ -122,13 +122,15 @@ static uint32_t last_behind(struct mover *mover, uint32_t block)
 }
 
 // Returns the nearest block that dominates both, or PTX_NO_BLOCK if lanes that come from there may
-// execute the first block one after the other. Lanes that went different ways are together again
-// where all of these ways meet.
+// execute the first block one after the other. Lanes that went different ways, or left a loop in
+// different rounds, are together again where all of these ways meet.
 static uint32_t common_dominator(const struct ptx_cfg *cfg, uint32_t one, uint32_t other)
 {
     while (!ptx_dominates(cfg, one, other)) {
         const struct ptx_block *block = &cfg->blocks[one];
-        if (block->pred_count > 1 && !ptx_postdominates(cfg, one, block->idom))
+        const uint32_t loop = cfg->blocks[block->idom].loop;
+        const bool leaves = loop != PTX_NO_LOOP && !ptx_loop_contains(cfg, loop, one);
+        if ((block->pred_count > 1 || leaves) && !ptx_postdominates(cfg, one, block->idom))
             return PTX_NO_BLOCK;
         one = block->idom;
     }

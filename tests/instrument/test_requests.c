@@ -128,6 +128,13 @@ static void lanes_that_leave_loops(void **state)
           "L: setp.eq.u32 %c0, %r2, 0; @%c0 bra M; ld.global.u32 %r3, [%d1];\n"
           "ld.shared.u32 %r5, [%r4]; add.s64 %d1, %d1, 20; sub.u32 %r2, %r2, 1; bra L;\n"
           "M: st.global.u32 [%d1], %r2;\n");
+    // Behind another loop that they leave one after the other. All ways meet only at E.
+    CHECK(0, 3, 0,
+          "mul.wide.u32 %d0, %t, 4; add.s64 %d1, %p, %d0; rem.u32 %r2, %t, 5;\n"
+          "L: setp.eq.u32 %c0, %r2, 0; @%c0 bra M; setp.gt.u32 %c1, %n, 100; @%c1 bra E;\n"
+          "sub.u32 %r2, %r2, 1; bra L; M: setp.gt.u32 %c2, %t, 17; @%c2 bra N;\n"
+          "ld.global.u32 %r3, [%d1]; bra E; N: ld.global.u32 %r3, [%d1+64];\n"
+          "E: st.global.u32 [%d1], %r3;\n");
 }
 
 // All lanes run these loops equally often: whole warps are only counted in a copy of them. In the
