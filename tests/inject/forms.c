@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes one launch that gets the address of an object in an unusual form: forms NAME [adjacent].
-// Objects: `in`, `out` and `idle`, in this order, each of 1024 bytes, or adjacent and larger. The
-// launch adds 1 to 256 words of `out`, and touches nothing else but a table that holds the form, if
-// there is one. `forms` prints all names.
+// Makes one launch that gets the address of an object in an unusual form: forms NAME [WAY].
+// Objects: `in`, `out` and `idle`, in this order, each of 1024 bytes, or adjacent and larger. WAY
+// says how they are allocated (adjacent, managed, pinned, pool), or how the kernel is launched
+// (buffer, graph). The launch adds 1 to 256 words of `out`, and touches nothing else but a table
+// that holds the form, if there is one. `forms` prints all names.
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -125,7 +126,118 @@ static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
                                                      "%r1, %r1, 0, 31, -1;\n"
                                                      "shfl.sync.idx.b32 %r2, %r2, 0, 31, -1; "
                                                      "mov.b64 %p, {%r1, %r2};\n"
-                                                     "add.s64 %a, %p, %i;\n");
+                                                     "add.s64 %a, %p, %i;\n")
+    // The same before the object, and behind a list; and both halves through memory of blocks.
+    KERNEL("table_far", TWO,
+           LOADS "ld.global.u64 %p, [%p+8]; add.s64 %a, %p, %i; add.s64 %a, %a, 4000000;\n")
+        KERNEL("constant_far", TWO,
+               "ld.const.u64 %p, [fixed+8]; add.s64 %a, %p, %i; add.s64 %a, %a, 4000000;\n")
+            KERNEL("taken", TWO, LOADS "atom.global.exch.b64 %p, [%p+8], %q; add.s64 %a, %p, %i;\n")
+                KERNEL("vector", TWO,
+                       LOADS "ld.global.v2.u64 {%d1, %p}, [%p]; add.s64 %a, %p, %i;\n")
+                    KERNEL("list", TWO,
+                           LOADS "mov.u32 %r1, 3;\n"
+                                 "L: ld.global.u64 %p, [%p+8]; sub.u32 %r1, %r1, 1; setp.ne.u32 "
+                                 "%c, %r1, 0;\n"
+                                 "@%c bra L; add.s64 %a, %p, %i;\n")
+                        KERNEL("summed", TWO,
+                               LOADS "cvta.to.global.u64 %q, %q; mov.u32 %r1, 4;\n"
+                                     "L: ld.global.u64 %d1, [%p+8]; add.s64 %q, %q, %d1; sub.u32 "
+                                     "%r1, %r1, 1;\n"
+                                     "setp.ne.u32 %c, %r1, 0; @%c bra L; add.s64 %a, %q, %i;\n")
+                            KERNEL("tiles", TWO,
+                                   ".shared .align 8 .u32 half[2]; " LOADS
+                                   "mov.b64 {%r1, %r2}, %p; st.shared.u32 [half], %r1; "
+                                   "st.shared.u32 [half+4], %r2;\n"
+                                   "bar.sync 0; ld.shared.u64 %p, [half]; add.s64 %a, %p, %i;\n")
+                                KERNEL("spilled", TWO,
+                                       ".local .align 8 .b8 own$[8]; " LOADS
+                                       "mov.b64 {%r1, %r2}, %p; st.local.u32 [own$], %r1; "
+                                       "st.local.u32 [own$+4], %r2;\n"
+                                       "ld.local.u64 %p, [own$]; add.s64 %a, %p, %i;\n")
+    // One of two pointers, of which the other one is not used.
+    KERNEL("selected", TWO,
+           LOADS "setp.gt.u32 %c, %r0, 5000; selp.b64 %p, %p, %q, %c; add.s64 %a, %p, %i;\n")
+        KERNEL("either", TWO,
+               LOADS
+               "setp.gt.u32 %c, %r0, 5000; @%c bra L; mov.u64 %p, %q; L: add.s64 %a, %p, %i;\n")
+            KERNEL("guarded", TWO,
+                   LOADS "setp.lt.u32 %c, %r0, 5000; @%c mov.u64 %p, %q; add.s64 %a, %p, %i;\n")
+                KERNEL("chosen", TWO,
+                       LOADS "mov.u32 %r1, -1; slct.b64.s32 %p, %p, %q, %r1; add.s64 %a, %p, %i;\n")
+                    KERNEL("between", TWO,
+                           LOADS "sub.s64 %d1, %q, %p; add.s64 %a, %p, %d1; add.s64 %a, %a, %i;\n")
+    // Pieces of 8 and 16 bits, and other ways to put halves together.
+    KERNEL("shorts", TWO,
+           ".reg .b16 %h<4>; ld.param.u16 %h0, [p]; ld.param.u16 %h1, [p+2];\n"
+           "ld.param.u16 %h2, [p+4]; ld.param.u16 %h3, [p+6]; mov.b64 %p, {%h0, %h1, %h2, %h3};\n"
+           "add.s64 %a, %p, %i;\n")
+        KERNEL("inserted", TWO,
+               LOADS
+               "bfe.u64 %d1, %p, 16, 48; and.b64 %d2, %p, 0xffff; bfi.b64 %p, %d1, %d2, 16, 48;\n"
+               "add.s64 %a, %p, %i;\n")
+            KERNEL("permuted", TWO,
+                   LOADS "mov.b64 {%r1, %r2}, %p; prmt.b32 %r1, %r1, 0, 0x0123;\n"
+                         "prmt.b32 %r1, %r1, 0, 0x0123; lop3.b32 %r2, %r2, 0, 0, 0xf0;\n"
+                         "mov.b64 %p, {%r1, %r2}; add.s64 %a, %p, %i;\n")
+                KERNEL("funnel", TWO,
+                       LOADS "mov.b64 {%r1, %r2}, %p; shf.l.wrap.b32 %r3, %r1, %r2, 16; shl.b32 "
+                             "%r4, %r1, 16;\n"
+                             "mov.b64 %p, {%r4, %r3}; shr.u64 %p, %p, 16; add.s64 %a, %p, %i;\n")
+    // A parameter read by its address, a generic address that may be in shared memory, and a
+    // function that makes an address.
+    KERNEL(
+        "addressed", ".param .align 8 .b8 p[24]",
+        "mov.b64 %d1, p; ld.param.u64 %p, [%d1+16]; add.s64 %a, %p, %i;\n") ".visible .entry "
+                                                                            "generic(" TWO ")\n{\n"
+                                                                            ".reg .b32 %r<4>; .reg "
+                                                                            ".b64 %p, %q, %a, %i, "
+                                                                            "%d<2>; .reg .pred %c; "
+                                                                            ".shared .b32 "
+                                                                            "room[256];\n" LOADS
+                                                                            "mov.u32 %r0, %tid.x; "
+                                                                            "mul.wide.u32 %i, %r0, "
+                                                                            "4; mov.u64 %d1, "
+                                                                            "room;\n"
+                                                                            "cvta.shared.u64 %d1, "
+                                                                            "%d1; setp.gt.u32 %c, "
+                                                                            "%r0, 5000; selp.b64 "
+                                                                            "%p, %d1, %p, %c;\n"
+                                                                            "add.s64 %a, %p, %i; "
+                                                                            "ld.u32 %r1, [%a]; "
+                                                                            "add.u32 %r1, %r1, 1; "
+                                                                            "st.u32 [%a], "
+                                                                            "%r1;\nret;\n}\n"
+                                                                            ".func (.param .b64 "
+                                                                            "to) moved(.param .b64 "
+                                                                            "from)\n{\n.reg .b64 "
+                                                                            "%d;\n"
+                                                                            "ld.param.u64 %d, "
+                                                                            "[from]; add.s64 %d, "
+                                                                            "%d, 4000000; "
+                                                                            "st.param.b64 [to], "
+                                                                            "%d;\nret;\n}\n" KERNEL(
+                                                                                "called", TWO,
+                                                                                LOADS
+                                                                                "{ .param .b64 "
+                                                                                "from; .param .b64 "
+                                                                                "to; st.param.b64 "
+                                                                                "[from], %p;\n"
+                                                                                "call.uni (to), "
+                                                                                "moved, (from); "
+                                                                                "ld.param.b64 %p, "
+                                                                                "[to]; }\n"
+                                                                                "add.s64 %a, %p, "
+                                                                                "%i;\n")
+    // Atomic operations and vectors of four words, whose address is a distance away.
+    ".visible .entry added(" TWO ")\n{\n.reg .b32 %r0; .reg .b64 %p, %q, %a, %i;\n" LOADS
+    "cvta.to.global.u64 %p, %p; mov.u32 %r0, %tid.x; mul.wide.u32 %i, %r0, 4;\n"
+    "add.s64 %a, %p, %q; add.s64 %a, %a, %i; red.global.add.u32 [%a], 1;\nret;\n}\n"
+    ".visible .entry four(" TWO ")\n{\n.reg .b32 %r<5>; .reg .b64 %p, %q, %a, %i;\n" LOADS
+    "cvta.to.global.u64 %p, %p; mov.u32 %r0, %tid.x; mul.wide.u32 %i, %r0, 16;\n"
+    "add.s64 %a, %p, %q; add.s64 %a, %a, %i; ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%a];\n"
+    "add.u32 %r1, %r1, 1; add.u32 %r2, %r2, 1; add.u32 %r3, %r3, 1; add.u32 %r4, %r4, 1;\n"
+    "st.global.v4.u32 [%a], {%r1, %r2, %r3, %r4};\nret;\n}\n";
 
 enum { COUNT = 256, BYTES = 4 * COUNT, TAG = 0xa5 };
 
@@ -133,11 +245,21 @@ static CUmodule module;
 static CUdeviceptr in, out, idle, table;
 static size_t bytes = BYTES; // of each object
 
-static void allocate(void)
+static CUdeviceptr allocate(const char *way)
 {
-    CHECK(cuMemAlloc_v2(&in, bytes));
-    CHECK(cuMemAlloc_v2(&out, bytes));
-    CHECK(cuMemAlloc_v2(&idle, bytes));
+    CUdeviceptr made;
+    void *host;
+    if (strcmp(way, "managed") == 0) {
+        CHECK(cuMemAllocManaged(&made, bytes, CU_MEM_ATTACH_GLOBAL));
+    } else if (strcmp(way, "pinned") == 0) {
+        CHECK(cuMemHostAlloc(&host, bytes, CU_MEMHOSTALLOC_DEVICEMAP));
+        CHECK(cuMemHostGetDevicePointer_v2(&made, host, 0));
+    } else if (strcmp(way, "pool") == 0) {
+        CHECK(cuMemAllocAsync(&made, bytes, NULL));
+    } else {
+        CHECK(cuMemAlloc_v2(&made, bytes));
+    }
+    return made;
 }
 
 // Maps three objects without a gap between them.
@@ -179,6 +301,14 @@ static void fill_table(uint64_t first, uint64_t second)
     CHECK(cuMemcpyHtoD_v2(table, words, sizeof(words)));
 }
 
+// Makes a list of three tables, the last of which leads to `out`.
+static void fill_list(void)
+{
+    fill_table(0, out);
+    for (int i = 0; i < 2; i++)
+        fill_table(0, table);
+}
+
 static uint64_t swap(uint64_t value)
 {
     return value >> 32 | value << 32;
@@ -200,32 +330,69 @@ struct form {
     bool field;       // p is the last field of a structure of 24 bytes
 };
 
-static void launch(const struct form *form)
+static void launch_in_graph(const CUDA_KERNEL_NODE_PARAMS *kernel)
+{
+    CUgraph graph;
+    CUgraphExec ready;
+    CUgraphNode node;
+    CHECK(cuGraphCreate(&graph, 0));
+    CHECK(cuGraphAddKernelNode_v2(&node, graph, NULL, 0, kernel));
+    CHECK(cuGraphInstantiateWithFlags(&ready, graph, 0));
+    CHECK(cuGraphLaunch(ready, NULL));
+}
+
+static void launch(const struct form *form, const char *way)
 {
     CUfunction function;
     uint32_t low = (uint32_t)form->p, high = (uint32_t)form->q;
     uint64_t p = form->p, q = form->q, fields[3] = {0, in, form->p};
     void *wide[] = {&p, &q}, *narrow[] = {&low, &high}, *structure[] = {fields};
     CHECK(cuModuleGetFunction(&function, module, form->kernel));
-    CHECK(cuLaunchKernel(function, 1, 1, 1, form->threads ? form->threads : COUNT, 1, 1, 0, NULL,
-                         form->words   ? narrow
-                         : form->field ? structure
-                                       : wide,
-                         NULL));
+    void **params = form->words ? narrow : form->field ? structure : wide;
+    const unsigned threads = form->threads ? form->threads : COUNT;
+    uint64_t buffer[] = {form->p, form->q};
+    size_t held = sizeof(buffer);
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, buffer, CU_LAUNCH_PARAM_BUFFER_SIZE, &held,
+                     CU_LAUNCH_PARAM_END};
+    if (strcmp(way, "graph") == 0)
+        launch_in_graph(&(CUDA_KERNEL_NODE_PARAMS){.func = function,
+                                                   .gridDimX = 1,
+                                                   .gridDimY = 1,
+                                                   .gridDimZ = 1,
+                                                   .blockDimX = threads,
+                                                   .blockDimY = 1,
+                                                   .blockDimZ = 1,
+                                                   .kernelParams = params});
+    else if (strcmp(way, "buffer") == 0)
+        CHECK(cuLaunchKernel(function, 1, 1, 1, threads, 1, 1, 0, NULL, NULL, extra));
+    else
+        CHECK(cuLaunchKernel(function, 1, 1, 1, threads, 1, 1, 0, NULL, params, NULL));
 }
 
 int main(int argc, char **argv)
 {
-    const char *name = argc > 1 ? argv[1] : "";
+    const char *name = argc > 1 ? argv[1] : "", *way = argc > 2 ? argv[2] : "";
     start_thread();
     CHECK(cuModuleLoadData(&module, ptx));
-    if (argc > 2)
+    if (strcmp(way, "adjacent") == 0) {
         map_adjacent();
-    else
-        allocate();
+    } else {
+        in = allocate(way);
+        out = allocate(way);
+        idle = allocate(way);
+    }
     CHECK(cuMemsetD8_v2(out, 0, bytes));
-    if (strncmp(name, "table", 5) == 0 || strcmp(name, "parts") == 0)
+    if (strcmp(name, "table-based") == 0)
+        fill_table(0, out - 4000000);
+    else if (strncmp(name, "table", 5) == 0 || strcmp(name, "parts") == 0 ||
+             strcmp(name, "taken") == 0 || strcmp(name, "vector") == 0)
         fill_table(0, out);
+    else if (strcmp(name, "list") == 0)
+        fill_list();
+    else if (strcmp(name, "summed") == 0)
+        fill_table(0, (out - in) / 4);
+    else if (strcmp(name, "constant-based") == 0)
+        write_variable("fixed", 8, out - 4000000);
     else if (strcmp(name, "offset") == 0)
         fill_table(out - in, 0);
     else if (strcmp(name, "constant") == 0)
@@ -280,12 +447,34 @@ int main(int argc, char **argv)
         {"offset", "offset", table, in, 0, 0, 0},
         {"through", "through", out, 0, 0, 0, 0},
         {"lanes", "lanes", out, 0, 0, 0, 0},
+        {"table-based", "table_far", table, 0, 0, 0, 0},
+        {"constant-based", "constant_far", 0, 0, 0, 0, 0},
+        {"taken", "taken", table, out, 0, 0, 0},
+        {"vector", "vector", table, 0, 0, 0, 0},
+        {"list", "list", table, 0, 0, 0, 0},
+        {"summed", "summed", table, in, 0, 0, 0},
+        {"tiles", "tiles", out, 0, 0, 0, 0},
+        {"spilled", "spilled", out, 0, 0, 0, 0},
+        {"selected", "selected", in, out, 0, 0, 0},
+        {"either", "either", in, out, 0, 0, 0},
+        {"guarded", "guarded", in, out, 0, 0, 0},
+        {"chosen", "chosen", in, out, 0, 0, 0},
+        {"between", "between", in, out, 0, 0, 0},
+        {"shorts", "shorts", out, 0, 0, 0, 0},
+        {"inserted", "inserted", out, 0, 0, 0, 0},
+        {"permuted", "permuted", out, 0, 0, 0, 0},
+        {"funnel", "funnel", out, 0, 0, 0, 0},
+        {"addressed", "addressed", out, 0, 0, 0, 1},
+        {"generic", "generic", out, 0, 0, 0, 0},
+        {"called", "called", out - 4000000, 0, 0, 0, 0},
+        {"added", "added", in, distance, 0, 0, 0},
+        {"four", "four", in, distance, COUNT / 4, 0, 0},
     };
     for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
         if (argc < 2)
             puts(forms[i].name);
         else if (strcmp(name, forms[i].name) == 0)
-            launch(&forms[i]);
+            launch(&forms[i], way);
     }
     uint32_t *words = malloc(bytes), ones = 0;
     CHECK(cuMemcpyDtoH_v2(words, out, bytes));
