@@ -11,6 +11,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "event/event.h"
 #include "fatbin/fatbin.h"
 #include "gpusim/gpusim.h"
 #include "plan/plan.h"
@@ -299,19 +300,27 @@ static bool prepare_simulation(const struct cli_program_request *request, const 
 }
 
 // Makes libglint.so the NVTX injection library, so that it receives the memory that the program
-// announces, unless the user has set another one.
+// announces, and its ranges. If the user has set another one, that stays; then glint refuses to
+// watch ranges, because it would watch nothing. Returns false after a message.
 static bool set_nvtx(const char *folder)
 {
     static const char variable[] = "NVTX_INJECTION64_PATH";
+    const char *capture = getenv(EVENT_CAPTURE_VARIABLE), *before = getenv(variable);
+    struct event_capture wanted = {0};
     struct base_buf path = {0};
     base_buf_printf(&path, "%s/libglint.so", folder);
-    const char *before = getenv(variable);
-    bool good = !path.failed;
-    if (good && !before)
-        good = setenv(variable, path.text, 1) == 0;
-    else if (good && strcmp(before, path.text) != 0)
-        cli_message("%s is already set: memory that the program announces by NVTX is not recorded",
+    bool good = !path.failed && (before || setenv(variable, path.text, 1) == 0);
+    if (!good)
+        cli_no_memory();
+    if (good && before && strcmp(before, path.text) != 0) {
+        if (capture)
+            event_capture_parse(capture, &wanted);
+        good = wanted.kind != EVENT_CAPTURE_NVTX;
+        cli_message(good ? "%s is already set: memory that the program announces by NVTX is not "
+                           "recorded"
+                         : "%s is already set, so glint cannot see ranges of NVTX; unset it",
                     variable);
+    }
     base_buf_fini(&path);
     return good;
 }
@@ -333,9 +342,10 @@ static bool prepare_watching(const struct cli_program_request *request, const ch
             add_preload(&preload, folder.text, "libglint-mpi.so");
         add_preload(&preload, folder.text, "libglint.so");
         good = !preload.failed && put_before("LD_PRELOAD", preload.text, ":") &&
-               put_before("LD_LIBRARY_PATH", folder.text, ":") && set_nvtx(folder.text);
+               put_before("LD_LIBRARY_PATH", folder.text, ":");
         if (!good)
             cli_no_memory();
+        good = good && set_nvtx(folder.text);
     }
     base_buf_fini(&preload);
     base_buf_fini(&folder);

@@ -83,6 +83,8 @@ static int record(const struct cli_verb *verb, int argc, char **argv)
         if (cli_recording_run(&recording, &outcome, &error) == BASE_OK) {
             signal(SIGPIPE, SIG_IGN); // keeps the exit status correct if no one reads stderr
             cli_recording_report(&outcome, &recording, request.quiet);
+            if (!request.quiet)
+                cli_watching_report_capture(&request.watching, &outcome);
             if (cli_recording_has_profile(&outcome))
                 status = cli_recording_end_as(outcome.status);
         } else {

@@ -132,9 +132,13 @@ static uint64_t number_of(const char *text, const char *letters)
 static bool take_capture_range(struct cli_watching_request *request, const char *argument)
 {
     request->capture_range = argument;
-    if (strcmp(argument, "profiler") == 0)
+    if (event_capture_parse(argument, &request->capture))
         return true;
-    cli_message("--capture-range takes profiler, not '%s'", argument);
+    if (strlen(argument) >= EVENT_CAPTURE_TEXT)
+        cli_message("--capture-range: the name is longer than %d bytes", EVENT_CAPTURE_TEXT - 1);
+    else
+        cli_message("--capture-range takes profiler, nvtx:NAME or nvtx:NAME@DOMAIN, not '%s'",
+                    argument);
     return false;
 }
 
@@ -318,4 +322,43 @@ bool cli_watching_prepare(struct cli_watching_request *request)
 bool cli_watching_has_first_uses(const struct cli_watching_request *request)
 {
     return strcmp(request->sync_tracking, "off") != 0;
+}
+
+// --- After the program ---------------------------------------------------------------------------
+
+static void report_no_range(const struct event_capture *capture,
+                            const struct record_captured *captured)
+{
+    if (!captured->nvtx)
+        cli_message("no launch was watched: no range named '%s' occurred; the program did not use "
+                    "NVTX, or chose another tool for it",
+                    capture->name);
+    else
+        cli_message("no launch was watched: no range named '%s' occurred in %s%s%s%s",
+                    capture->name, capture->domain[0] ? "domain '" : "the default domain",
+                    capture->domain, capture->domain[0] ? "'" : "",
+                    captured->other ? "; one occurred in another domain: use nvtx:NAME@DOMAIN, or "
+                                      "nvtx:NAME for the default domain"
+                                    : "");
+}
+
+void cli_watching_report_capture(const struct cli_watching_request *request,
+                                 const struct record_outcome *outcome)
+{
+    const struct event_capture *capture = &request->capture;
+    const struct record_captured *captured = &outcome->captured;
+    if (capture->kind == EVENT_CAPTURE_ALL || !request->probes || !outcome->profile_count ||
+        !captured->known || captured->inside)
+        return;
+    if (capture->kind == EVENT_CAPTURE_NVTX && !captured->range)
+        report_no_range(capture, captured);
+    else if (capture->kind == EVENT_CAPTURE_NVTX)
+        cli_message("no launch was watched: none was inside of a range named '%s'; a pushed range "
+                    "covers only launches of its own thread",
+                    capture->name);
+    else
+        cli_message("no launch was watched: %s",
+                    captured->range ? "none was between cudaProfilerStart and "
+                                      "cudaProfilerStop"
+                                    : "the program did not call cudaProfilerStart");
 }

@@ -5,23 +5,26 @@
 #define GLINT_CLI_WATCHING_H
 
 #include "cli.h"
+#include "event/event.h"
 #include "profile/profile.h"
+#include "record/record.h"
 
 enum { CLI_WATCHING_SETTINGS = 9 };
 
 // Initialize with {0}.
 struct cli_watching_request {
-    const char *analyses;      // the argument of --analyses; NULL: the default
-    uint32_t probes;           // bits EVENT_PROBE_*
-    const char *kernels;       // a regular expression; NULL: all
-    uint64_t sample;           // watch every Nth launch of a kernel; 0: not given
-    const char *capture_range; // "profiler"; NULL: not given
-    uint64_t max_shadow_bytes; // 0: not given
-    const char *values;        // "borders" or "accesses"; NULL: not given
-    bool maps, all_maps;       // --maps was given; --analyses all includes maps
-    bool sync;                 // sync is among the analyses
-    const char *sync_tracking; // "on", "full" or "off"; NULL: on with sync
-    bool protects;             // --protect-pages was given
+    const char *analyses;         // the argument of --analyses; NULL: the default
+    uint32_t probes;              // bits EVENT_PROBE_*
+    const char *kernels;          // a regular expression; NULL: all
+    uint64_t sample;              // watch every Nth launch of a kernel; 0: not given
+    const char *capture_range;    // NULL: not given
+    struct event_capture capture; // what it means
+    uint64_t max_shadow_bytes;    // 0: not given
+    const char *values;           // "borders" or "accesses"; NULL: not given
+    bool maps, all_maps;          // --maps was given; --analyses all includes maps
+    bool sync;                    // sync is among the analyses
+    const char *sync_tracking;    // "on", "full" or "off"; NULL: on with sync
+    bool protects;                // --protect-pages was given
     bool no_cache;
     const char *cache; // folder; NULL: the default
     // For the profile; filled by cli_watching_prepare.
@@ -40,9 +43,8 @@ struct cli_watching_request {
      .list = ANALYZE_INPUT_TABLE(CLI_WATCHING_WORD) "all none"},                                   \
         {'k', "kernels", "REGEX", "watch only kernels whose name matches"},                        \
         {'s', "sample", "N", "watch only every Nth launch of a kernel"},                           \
-        {0, "capture-range", "profiler",                                                           \
-         "watch only launches between cudaProfilerStart and cudaProfilerStop",                     \
-         .values = "profiler"},                                                                    \
+        {0, "capture-range", "RANGE",                                                              \
+         "watch only launches inside: profiler (cudaProfilerStart), nvtx:NAME, nvtx:NAME@DOMAIN"}, \
         {0, "max-shadow", "BYTES", "limit the GPU memory for probe results: 512M, 2G, ..."},       \
         {0, "maps", NULL, "keep which elements of each object were touched; included in all"},     \
         {0, "values", "borders|accesses",                                                          \
@@ -65,5 +67,10 @@ bool cli_watching_take_option(struct cli_watching_request *request, const struct
 bool cli_watching_prepare(struct cli_watching_request *request);
 // Returns whether first uses are tracked; call it after cli_watching_prepare.
 bool cli_watching_has_first_uses(const struct cli_watching_request *request);
+
+// Says why no launch was watched, if --capture-range is the reason. Called when the program has
+// ended.
+void cli_watching_report_capture(const struct cli_watching_request *request,
+                                 const struct record_outcome *outcome);
 
 #endif

@@ -1,13 +1,96 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of NVTX, the interface through which programs annotate themselves, that reports memory.
-// NVTX is compiled into the program. It loads the library that the environment names and passes a
-// table of slots to the library's InitializeInjectionNvtxExtension, which stores its functions
-// there. The declarations are those of NVTX 3 and its memory extension 0x0102.
+// The parts of NVTX, the interface through which programs annotate themselves, that report ranges
+// of time and memory. NVTX is compiled into the program. It loads the library that the environment
+// names. It passes a function that returns tables to the library's InitializeInjectionNvtx2, and,
+// for each extension, a table of slots to its InitializeInjectionNvtxExtension; the library stores
+// its functions there. The declarations are those of NVTX 3, its memory extension 0x0102 and its
+// payload extension 0x0104.
 #ifndef GLINT_CUDAABI_NVTX_H
 #define GLINT_CUDAABI_NVTX_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+// --- Tables of functions -------------------------------------------------------------------------
+
+enum NvtxExportTableID {
+    NVTX_ETID_CALLBACKS = 1,
+};
+
+enum NvtxCallbackModule {
+    NVTX_CB_MODULE_CORE = 1,
+    NVTX_CB_MODULE_CORE2 = 5,
+};
+
+// Indices of functions in the table of NVTX_CB_MODULE_CORE.
+enum NvtxCallbackIdCore {
+    NVTX_CBID_CORE_RangeStartEx = 4,
+    NVTX_CBID_CORE_RangeStartA = 5,
+    NVTX_CBID_CORE_RangeStartW = 6,
+    NVTX_CBID_CORE_RangeEnd = 7,
+    NVTX_CBID_CORE_RangePushEx = 8,
+    NVTX_CBID_CORE_RangePushA = 9,
+    NVTX_CBID_CORE_RangePushW = 10,
+    NVTX_CBID_CORE_RangePop = 11,
+    NVTX_CBID_CORE_SIZE = 16,
+};
+
+// The same for NVTX_CB_MODULE_CORE2.
+enum NvtxCallbackIdCore2 {
+    NVTX_CBID_CORE2_DomainRangeStartEx = 2,
+    NVTX_CBID_CORE2_DomainRangeEnd = 3,
+    NVTX_CBID_CORE2_DomainRangePushEx = 4,
+    NVTX_CBID_CORE2_DomainRangePop = 5,
+    NVTX_CBID_CORE2_DomainRegisterStringA = 10,
+    NVTX_CBID_CORE2_DomainRegisterStringW = 11,
+    NVTX_CBID_CORE2_DomainCreateA = 12,
+    NVTX_CBID_CORE2_DomainCreateW = 13,
+    NVTX_CBID_CORE2_SIZE = 16,
+};
+
+typedef void (*NvtxFunctionPointer)(void);
+typedef NvtxFunctionPointer **NvtxFunctionTable; // pointers to where the functions are stored
+
+typedef struct NvtxExportTableCallbacks {
+    size_t struct_size;
+    int (*GetModuleFunctionTable)(enum NvtxCallbackModule, NvtxFunctionTable *, unsigned *);
+} NvtxExportTableCallbacks;
+
+typedef const void *(*NvtxGetExportTableFunc_t)(uint32_t);
+
+// --- Messages, domains and ranges ----------------------------------------------------------------
+
+#define NVTX_NO_PUSH_POP_TRACKING (-2)
+
+enum nvtxMessageType_t {
+    NVTX_MESSAGE_UNKNOWN = 0,
+    NVTX_MESSAGE_TYPE_ASCII = 1,
+    NVTX_MESSAGE_TYPE_UNICODE = 2,
+    NVTX_MESSAGE_TYPE_REGISTERED = 3,
+};
+
+typedef union nvtxMessageValue_t {
+    const char *ascii;
+    const wchar_t *unicode;
+    const void *registered;
+} nvtxMessageValue_t;
+
+typedef struct nvtxDomainRegistration_st *nvtxDomainHandle_t; // NULL: the default domain
+typedef struct nvtxStringRegistration_st *nvtxStringHandle_t;
+typedef uint64_t nvtxRangeId_t;
+
+typedef struct nvtxEventAttributes_v2 {
+    uint16_t version;
+    uint16_t size; // of the structure
+    uint32_t category;
+    int32_t colorType;
+    uint32_t color;
+    int32_t payloadType;
+    int32_t reserved0;
+    uint64_t payload;
+    int32_t messageType; // enum nvtxMessageType_t
+    nvtxMessageValue_t message;
+} nvtxEventAttributes_v2;
 
 // --- Extensions ----------------------------------------------------------------------------------
 
@@ -27,6 +110,13 @@ typedef struct nvtxExtModuleInfo_t {
     intptr_t (*getExportFunction)(uint32_t);
     const void *extInfo;
 } nvtxExtModuleInfo_t;
+
+// --- Payloads: of ranges, too --------------------------------------------------------------------
+
+#define NVTX_EXT_PAYLOAD_MODULEID          2
+#define NVTX_EXT_PAYLOAD_COMPATID          0x0104
+#define NVTX3EXT_CBID_nvtxRangePushPayload 3
+#define NVTX3EXT_CBID_nvtxRangePopPayload  4
 
 // --- Memory: heaps, and regions in them ----------------------------------------------------------
 
@@ -48,20 +138,6 @@ typedef struct nvtxExtModuleInfo_t {
 #define NVTX3EXT_CBID_nvtxMemRegionsUnregister 5
 #define NVTX3EXT_CBID_nvtxMemRegionsName       6
 
-enum nvtxMessageType_t {
-    NVTX_MESSAGE_UNKNOWN = 0,
-    NVTX_MESSAGE_TYPE_ASCII = 1,
-    NVTX_MESSAGE_TYPE_UNICODE = 2,
-    NVTX_MESSAGE_TYPE_REGISTERED = 3,
-};
-
-typedef union nvtxMessageValue_t {
-    const char *ascii;
-    const wchar_t *unicode;
-    const void *registered;
-} nvtxMessageValue_t;
-
-typedef struct nvtxDomainRegistration_st *nvtxDomainHandle_t;
 typedef struct nvtxMemHeap_v1 *nvtxMemHeapHandle_t; // NULL: all memory of the process
 typedef struct nvtxMemRegion_v1 *nvtxMemRegionHandle_t;
 

@@ -536,7 +536,7 @@ const char *event_kind_name(enum event_kind kind); // for people: "call"
 #define EVENT_KERNELS_VARIABLE       "GLINT_KERNELS"
 // Which launches of a kernel: every Nth.
 #define EVENT_SAMPLE_VARIABLE        "GLINT_SAMPLE"
-// "profiler": only launches between cuProfilerStart and cuProfilerStop.
+// Which part of the run: event_capture_parse.
 #define EVENT_CAPTURE_VARIABLE       "GLINT_CAPTURE_RANGE"
 // How to count words of shared memory, to compare what it costs: "basic", or a list of "sa", "na",
 // "sm", "th", which needs "sm", and "ranges"; see enum instrument_word_ways. Without it:
@@ -552,6 +552,20 @@ const char *event_kind_name(enum event_kind kind); // for people: "call"
 #define EVENT_PROTECT_VARIABLE       "GLINT_PROTECT_PAGES"
 // The folder for rewritten modules; empty: none are kept.
 #define EVENT_CACHE_VARIABLE         "GLINT_CACHE"
+
+// "profiler": launches between cuProfilerStart and cuProfilerStop. "nvtx:NAME": launches inside an
+// NVTX range of that name in the default domain; "nvtx:NAME@DOMAIN": in that domain. A backslash
+// before an "@" makes it part of the name.
+enum event_capture_kind { EVENT_CAPTURE_ALL, EVENT_CAPTURE_PROFILER, EVENT_CAPTURE_NVTX };
+enum { EVENT_CAPTURE_TEXT = 1024 };
+struct event_capture {
+    enum event_capture_kind kind;
+    char name[EVENT_CAPTURE_TEXT], domain[EVENT_CAPTURE_TEXT]; // UTF-8; domain "": the default
+};
+
+// Returns false, and EVENT_CAPTURE_ALL, if the text is none of these: a name or domain is empty, or
+// is too long.
+bool event_capture_parse(const char *text, struct event_capture *capture);
 
 // What failed when a process offered its ring.
 enum event_refusal { EVENT_REFUSED_NOTHING, EVENT_REFUSED_CONNECTION, EVENT_REFUSED_MEMORY };
@@ -584,12 +598,17 @@ enum {
     EVENT_PRESENT_ENDED = 4,    // it has run its exit handlers
     EVENT_PRESENT_DRIVER = 8,   // libcuda.so.1 was loaded when it ended
     EVENT_PRESENT_RUNTIME = 16, // a libcudart.so was loaded when it ended
+    EVENT_PRESENT_NVTX = 32,    // it uses NVTX, and ranges of NVTX are to be watched
+    EVENT_PRESENT_RANGE = 64,   // a range that is to be watched began
+    EVENT_PRESENT_OTHER = 128,  // one of that name began in another domain
+    EVENT_PRESENT_INSIDE = 256, // a launch was inside such a range
     EVENT_PRESENT_NAME = 16,
     EVENT_PRESENT_SLOTS = 1024,
 };
 
-// Only the process itself writes its slot. A process that becomes another program by exec, and has
-// the library again, takes a new slot. The program's first process always has the first slot.
+// Only the process itself writes its slot, and children of fork until they have their own. A
+// process that becomes another program by exec, and has the library again, takes a new slot. The
+// program's first process always has the first slot.
 struct event_presence_slot {
     _Atomic int32_t pid;    // written last; 0: unused
     _Atomic uint32_t flags; // EVENT_PRESENT_*

@@ -31,9 +31,9 @@ int glint_v1_subfree(const void *address);
 
 // The functions that NVTX, compiled into a program, looks up in the library that
 // NVTX_INJECTION64_PATH names. They return 1 to say that the library is used. The first is offered
-// everything that is not an extension, and uses none of it.
+// everything that is not an extension.
 struct nvtxExtModuleInfo_t;
-int InitializeInjectionNvtx2(const void *get_export_table);
+int InitializeInjectionNvtx2(const void *(*get_export_table)(uint32_t));
 int InitializeInjectionNvtxExtension(struct nvtxExtModuleInfo_t *module);
 #pragma GCC visibility pop
 

@@ -59,6 +59,15 @@ struct record_why {
     uint32_t unloaded_count;
 };
 
+// What the program's processes did with the range of GLINT_CAPTURE_RANGE (event/event.h).
+struct record_captured {
+    bool known;  // false: nothing below is
+    bool nvtx;   // some process uses NVTX
+    bool range;  // such a range began
+    bool other;  // one of its name began in another domain of NVTX
+    bool inside; // a launch was inside such a range
+};
+
 struct record_outcome {
     int status;     // of the program, as waitpid returns it
     int64_t ran_ns; // from the program's start to its end
@@ -68,6 +77,7 @@ struct record_outcome {
     bool interrupted;     // a signal asked the recorder to end
     uint32_t left_behind; // processes still running that had not used CUDA when recording ended
     struct record_why why;
+    struct record_captured captured;
 };
 
 // Runs the program until it and all its processes that use CUDA have ended. Fails if the program

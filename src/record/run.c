@@ -497,6 +497,7 @@ enum base_code record_run(const struct record_request *request, struct record_ou
     }
     if (!outcome->profile_count)
         record_unseen_tell(&recorder->unseen, &outcome->why);
+    record_unseen_tell_captured(&recorder->unseen, &outcome->captured);
     record_unseen_fini(&recorder->unseen);
     outcome->status = recorder->status;
     outcome->interrupted = asked_to_end != 0;

@@ -213,6 +213,21 @@ void record_unseen_tell(const struct record_unseen *unseen, struct record_why *w
     }
 }
 
+void record_unseen_tell_captured(const struct record_unseen *unseen,
+                                 struct record_captured *captured)
+{
+    uint32_t flags = 0;
+    if (!unseen->presence)
+        return;
+    for (uint32_t i = 0; i < slot_count(unseen->presence); i++)
+        flags |= atomic_load(&unseen->presence->slots[i].flags);
+    *captured = (struct record_captured){.known = true,
+                                         .nvtx = flags & EVENT_PRESENT_NVTX,
+                                         .range = flags & EVENT_PRESENT_RANGE,
+                                         .other = flags & EVENT_PRESENT_OTHER,
+                                         .inside = flags & EVENT_PRESENT_INSIDE};
+}
+
 void record_unseen_fini(struct record_unseen *unseen)
 {
     for (uint32_t i = 0; i < unseen->count; i++)

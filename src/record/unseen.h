@@ -39,6 +39,8 @@ void record_unseen_look(struct record_unseen *unseen, int64_t now_ns);
 void record_unseen_ended(struct record_unseen *unseen, struct record_why *why);
 // Stores what was found.
 void record_unseen_tell(const struct record_unseen *unseen, struct record_why *why);
+void record_unseen_tell_captured(const struct record_unseen *unseen,
+                                 struct record_captured *captured);
 void record_unseen_fini(struct record_unseen *unseen);
 
 #endif

@@ -118,7 +118,7 @@ struct report_data {
     bool corrected;               // glint fix changed waits and memory of this run
     struct report_correction corrections[PROFILE_REMEDIES];
     uint64_t sample;            // one launch in so many was watched; 0: all
-    bool ranged;                // only launches in a part of the run were watched
+    const char *capture_range;  // only launches in this part of the run were watched; NULL: all
     const char *kernels_wanted; // only matching kernels were watched; NULL: all
     int64_t last_ns;            // when the last call returned
     bool wants_flow;            // the call paths of the value flow graph are wanted

@@ -105,9 +105,13 @@ static bool add_use_notes(struct report_data *data)
                         (unsigned long long)data->sample);
         good &= add_note(data, PROFILE_INFO, &text);
     }
-    if (data->ranged) {
-        base_buf_puts(&text, "only launches between cudaProfilerStart and cudaProfilerStop were "
-                             "watched: what others access is unknown");
+    if (data->capture_range) {
+        base_buf_puts(&text, "only launches ");
+        if (strcmp(data->capture_range, "profiler") == 0)
+            base_buf_puts(&text, "between cudaProfilerStart and cudaProfilerStop");
+        else
+            base_buf_printf(&text, "in the range %s", data->capture_range);
+        base_buf_puts(&text, " were watched: what others access is unknown");
         good &= add_note(data, PROFILE_INFO, &text);
     }
     if (data->kernels_wanted) {

@@ -23,7 +23,7 @@ static bool take_setting(void *user, const struct profile_setting *setting)
     if (strcmp(setting->name, "sample") == 0)
         walk->data->sample = strtoull(setting->value, NULL, 10);
     if (strcmp(setting->name, "capture_range") == 0)
-        walk->data->ranged = true;
+        walk->data->capture_range = setting->value;
     if (strcmp(setting->name, "corrected") == 0)
         walk->data->corrected = true;
     if (strcmp(setting->name, "kernels") == 0)

@@ -13,6 +13,7 @@
 #include <cudaProfiler.h>
 #include <cuda_runtime_api.h>
 #include <nvtx3/nvToolsExtMem.h>
+#include <nvtx3/nvToolsExtPayload.h>
 #else
 #include "cudaabi/cudaabi.h"
 #endif

@@ -31,4 +31,4 @@ for analyses in objects elements values; do
     grep -q 'between cudaProfilerStart and cudaProfilerStop' "$work/json" || { echo "no note"; exit 1; }
 done
 ! "$GLINT" record --capture-range other -- "$program" 2>"$work/err" || { echo "other is taken"; exit 1; }
-grep -q -- '--capture-range takes profiler' "$work/err"
+grep -q -- '--capture-range takes profiler, nvtx:NAME' "$work/err"

@@ -49,6 +49,13 @@ void core_presence_meet(enum event_refusal refusal, int error)
         atomic_fetch_or(&presence.own->flags, EVENT_PRESENT_RECORDED);
 }
 
+void core_presence_add(uint32_t flags)
+{
+    if (presence.own &&
+        (atomic_load_explicit(&presence.own->flags, memory_order_relaxed) & flags) != flags)
+        atomic_fetch_or(&presence.own->flags, flags);
+}
+
 // The loader has taken its lock before it runs exit handlers, so asking it cannot wait for longer
 // than the program's own end does.
 static bool is_loaded(const char *library)

@@ -12,6 +12,9 @@ void core_presence_begin(void);
 void core_presence_call(void);
 // When the recorder's socket has taken the ring (EVENT_REFUSED_NOTHING), or when that failed.
 void core_presence_meet(enum event_refusal refusal, int error);
+// Adds EVENT_PRESENT_* to what is said of the process; of its parent, in a child of fork that has
+// not called CUDA. Any thread may call.
+void core_presence_add(uint32_t flags);
 // In the exit handlers.
 void core_presence_end(void);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that a program announces through NVTX: the regions of its own heaps are parts of the
-// objects they lie in. glint ignores the rest of NVTX, whose slots stay empty, so that the
-// program's calls of it do nothing, as without a tool.
+// objects they lie in. nvtx_ranges.c has ranges of time. glint ignores the rest of NVTX, whose
+// slots stay empty, so that the program's calls of it do nothing, as without a tool.
 //
 // The handle of a region or a heap is its address. Heaps matter only as owners of regions, which
 // end with their heap.
@@ -12,8 +12,8 @@
 #include "inject/core/object_records.h"
 #include "inject/core/parts.h"
 #include "inject/inject.h"
-
-enum { MOST_NAME_BYTES = 4096 };
+#include "nvtx_ranges.h"
+#include "nvtx_text.h"
 
 static uint64_t key(const void *address)
 {
@@ -78,47 +78,16 @@ static void name_again(uint64_t address, uint64_t object)
     util_mutex_unlock(&core_state.lock, RANK_STATE);
 }
 
-// Writes one character as UTF-8. Returns its bytes.
-static size_t put_character(char *out, uint32_t character)
-{
-    static const uint8_t marks[] = {0, 0, 0xc0, 0xe0, 0xf0};
-    const size_t bytes = character < 0x80 ? 1 : character < 0x800 ? 2 : character < 0x10000 ? 3 : 4;
-    for (size_t i = bytes - 1; i > 0; i--) {
-        out[i] = (char)(0x80 | (character & 0x3f));
-        character >>= 6;
-    }
-    out[0] = (char)(marks[bytes] | character);
-    return bytes;
-}
-
-// Returns false if there is no readable name. Names that were registered before are known to NVTX
-// only.
-static bool read_name(uint32_t type, nvtxMessageValue_t value, char out[MOST_NAME_BYTES])
-{
-    size_t used = 0;
-    if (type == NVTX_MESSAGE_TYPE_ASCII && value.ascii) {
-        used = strnlen(value.ascii, MOST_NAME_BYTES - 1);
-        memcpy(out, value.ascii, used);
-    } else if (type == NVTX_MESSAGE_TYPE_UNICODE && value.unicode) {
-        for (const wchar_t *at = value.unicode; *at && used + 4 < MOST_NAME_BYTES; at++) {
-            const bool valid = (uint32_t)*at < 0x110000 && ((uint32_t)*at & 0xfffff800) != 0xd800;
-            used += put_character(out + used, valid ? (uint32_t)*at : 0xfffd);
-        }
-    }
-    out[used] = '\0';
-    return used > 0;
-}
-
 // --- Heaps ---------------------------------------------------------------------------------------
 
 // If the heap covers all of an object, the object gets its name.
 static void name_heap(const nvtxMemHeapDesc_v1 *heap, const nvtxMemVirtualRangeDesc_v1 *range)
 {
     struct core_object object;
-    char name[MOST_NAME_BYTES];
+    char name[HOOKS_NVTX_TEXT];
     if (core_objects_find(&core_state.objects, OBJECTS_MEMORY, key(range->ptr), &object) &&
         object.start == key(range->ptr) && object.bytes == range->size &&
-        read_name(heap->messageType, heap->message, name))
+        hooks_nvtx_text(heap->messageType, heap->message, name))
         core_object_name(object.number, name);
 }
 
@@ -271,12 +240,12 @@ static void regions_name(nvtxDomainHandle_t domain, const nvtxMemRegionsNameBatc
     for (size_t i = 0; i < batch->regionCount; i++) {
         nvtxMemRegionNameDesc_v1 about;
         struct core_object part;
-        char name[MOST_NAME_BYTES];
+        char name[HOOKS_NVTX_TEXT];
         memcpy(&about, (const char *)batch->regionElements + i * batch->regionElementSize,
                sizeof(about));
         const uint64_t address = key(about.region.pointer);
         if (core_objects_find(&core_state.objects, OBJECTS_PARTS, address, &part) &&
-            part.start == address && read_name(about.nameType, about.name, name)) {
+            part.start == address && hooks_nvtx_text(about.nameType, about.name, name)) {
             keep_name(address, name);
             core_object_name(part.number, name);
         }
@@ -286,9 +255,10 @@ static void regions_name(nvtxDomainHandle_t domain, const nvtxMemRegionsNameBatc
 
 // --- Functions that NVTX calls -------------------------------------------------------------------
 
-int InitializeInjectionNvtx2(const void *get_export_table)
+int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export_table)
 {
-    (void)get_export_table;
+    if (core_is_wanted() && get_export_table)
+        hooks_nvtx_ranges_join(get_export_table);
     return 1;
 }
 
@@ -303,8 +273,11 @@ int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t *module)
     };
 #undef SLOT
     enum { SEGMENT = 1 };
-    if (!core_is_wanted() || !module || module->structSize < sizeof(*module) ||
-        module->moduleId != NVTX_EXT_MODULEID_MEM || module->compatId != NVTX_EXT_COMPATID_MEM)
+    if (!core_is_wanted() || !module || module->structSize < sizeof(*module))
+        return 0;
+    if (module->moduleId == NVTX_EXT_PAYLOAD_MODULEID)
+        return hooks_nvtx_ranges_join_payloads(module);
+    if (module->moduleId != NVTX_EXT_MODULEID_MEM || module->compatId != NVTX_EXT_COMPATID_MEM)
         return 0;
     for (size_t i = 0; i < module->segmentsCount; i++) {
         const nvtxExtModuleSegment_t *segment = &module->segments[i];

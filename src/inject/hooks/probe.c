@@ -8,6 +8,7 @@
 #include "inject/probe/graph.h"
 #include "inject/probe/kernel.h"
 #include "inject/probe/module.h"
+#include "inject/probe/range.h"
 #include "probed.h"
 
 // --- What is set on kernels ----------------------------------------------------------------------
@@ -43,15 +44,13 @@ SETS(cuKernelSetCacheConfig, (CUkernel kernel, CUfunc_cache config, CUdevice dev
 
 CUresult cuProfilerStart(void)
 {
-    if (core_is_on())
-        probe_range(true);
+    probe_range_profiler(true);
     return REAL(cuProfilerStart)();
 }
 
 CUresult cuProfilerStop(void)
 {
-    if (core_is_on())
-        probe_range(false);
+    probe_range_profiler(false);
     return REAL(cuProfilerStop)();
 }
 

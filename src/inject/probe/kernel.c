@@ -13,6 +13,7 @@
 #include "inject/core/kernels.h"
 #include "inject/shadow/malloc.h"
 #include "parts.h"
+#include "range.h"
 #include "spare.h"
 
 // --- Kernels -------------------------------------------------------------------------------------
@@ -213,7 +214,7 @@ void probe_kernel_tell(struct probe_kernel *kernel, uint32_t number)
 
 bool probe_kernel_chosen(struct probe_kernel *kernel)
 {
-    if (probe_state->ranged && !atomic_load_explicit(&probe_state->open, memory_order_relaxed))
+    if (!probe_range_watches())
         return false;
     return kernel->about && atomic_fetch_add_explicit(&kernel->launches, 1, memory_order_relaxed) %
                                     probe_state->sample ==

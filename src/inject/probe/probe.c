@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cache.h"
 #include "inject/shadow/shadow.h"
@@ -71,8 +70,6 @@ static bool start(const struct core_driver *driver)
     }
     probes->facts = (uint32_t)facts; // EVENT_PROBE_* and INSTRUMENT_* are made of one list
     probes->sample = sample && sample <= UINT32_MAX ? (uint32_t)sample : 1;
-    const char *range = getenv(EVENT_CAPTURE_VARIABLE);
-    probes->ranged = range && strcmp(range, "profiler") == 0;
     pthread_mutex_init(&probes->lock, NULL);
     const char *expression = util_setting(EVENT_KERNELS_VARIABLE);
     probes->expression = expression ? probe_copy_text(expression) : NULL;
@@ -84,12 +81,6 @@ static bool start(const struct core_driver *driver)
     else
         free(probes);
     return probe_state != NULL;
-}
-
-void probe_range(bool open)
-{
-    if (probe_state)
-        atomic_store_explicit(&probe_state->open, open, memory_order_relaxed);
 }
 
 bool probe_wants(const char *kernel)

@@ -5,6 +5,7 @@
 // probes (shadow/shadow.h). This layer takes part if GLINT_PROBES asks for probes.
 //
 //   probe.c   the settings, and the layer
+//   range.c   which part of the run is watched
 //   module.c  modules and what they are loaded from
 //   image.c   the PTX of an image, and an image with other PTX
 //   link.c    code that is linked before it is loaded
@@ -29,14 +30,12 @@ struct probe_state {
     uint32_t facts;     // enum instrument_facts
     uint32_t word_ways; // as in struct instrument_request
     uint32_t sample;    // every Nth launch of a kernel is watched
-    bool ranged;        // launches are watched only while `open`
     bool selects;       // only kernels that match `kernels`
     regex_t kernels;
     char *expression; // its text; NULL: none
     char *cache;      // the folder of rewritten modules; NULL: none
     // Any thread, without the lock:
     _Atomic uint32_t launches;   // watched so far: results are collected from time to time
-    _Atomic bool open;           // the program is between cuProfilerStart and cuProfilerStop
     _Atomic bool hidden;         // it was noted that the kernels of some graphs are not watched
     _Atomic bool waits;          // a kernel that may wait for other blocks was launched
     pthread_mutex_t lock;        // protects all below; the driver is not called under it
@@ -50,9 +49,6 @@ struct probe_state {
 
 extern const struct inject_layer probe_layer;
 extern struct probe_state *probe_state; // NULL: the layer does not take part. Written at the start
-
-// The program begins or ends the part of its run that is to be watched.
-void probe_range(bool open);
 
 // Returns whether the kernel of this mangled name is to have probes.
 bool probe_wants(const char *kernel);
