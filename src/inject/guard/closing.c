@@ -3,6 +3,7 @@
 // for that, by protecting those that cannot be moved (protect.h).
 #include "closing.h"
 
+#include "libraries.h"
 #include "memory.h"
 #include "pager.h"
 #include "protect.h"
@@ -131,7 +132,9 @@ static bool is_pending(uint64_t low, uint64_t high)
 // Returns whether no library was loaded that accesses memory unseen.
 static bool can_close(void)
 {
-    if (!guard_given_up() && guard_libraries_changed()) {
+    const uint64_t changes = guard_libraries_changes();
+    if (!guard_given_up() && guard_state.table.changes != changes) {
+        guard_state.table.changes = changes;
         const char *why = guard_find_obstacle();
         if (why)
             guard_keep_open(why);

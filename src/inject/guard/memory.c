@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "fault.h"
-#include "inject/util/next.h"
 #include "kernel.h"
+#include "libraries.h"
 #include "pager.h"
 #include "ranges.h"
 #include "readers.h"
@@ -171,19 +171,6 @@ void guard_find_pages(struct guard_range *range, uint8_t object_kind, uint64_t s
 
 // --- Programs whose system calls glint does not see ----------------------------------------------
 
-bool guard_libraries_changed(void)
-{
-    struct guard_libraries *known = &guard_state.libraries;
-    const struct link_map *object = _r_debug.r_map, *found = object;
-    unsigned now = 0;
-    for (; object; object = object->l_next, now++)
-        found = object;
-    const bool changed = found != known->last || now != known->count;
-    known->last = found;
-    known->count = now;
-    return changed;
-}
-
 const char *guard_find_obstacle(void)
 {
     const char *given_up = guard_given_up();
@@ -193,7 +180,7 @@ const char *guard_find_obstacle(void)
         return "libglint-sync.so is not loaded";
     if (!guard_state.protects && guard_pager_refused())
         return guard_pager_refused();
-    if (util_next("MPI_Init") && !atomic_load(&guard_state.outer_mpi))
+    if (guard_libraries_have_mpi() && !atomic_load(&guard_state.outer_mpi))
         return "MPI is loaded, but the recorded executable is not linked with it: record the "
                "program itself, not its launcher";
     return guard_readers_find();

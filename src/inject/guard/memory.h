@@ -18,10 +18,8 @@ uint64_t guard_page_bytes(void);
 // thread.
 void guard_find_pages(struct guard_range *range, uint8_t object_kind, uint64_t sp);
 
-// guard_find_obstacle returns why nothing may be closed in this process; NULL: pages may be closed.
-// The answer may change once libraries were loaded; the second function returns whether any were
-// since its last call. Both need the table's lock.
+// Returns why nothing may be closed in this process; NULL: pages may be closed. The answer may
+// change once libraries were loaded and examined (libraries.h).
 const char *guard_find_obstacle(void);
-bool guard_libraries_changed(void);
 
 #endif

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds others that read or write the program's memory. Libraries are examined again after each
-// dlopen, and open files before each decision: a ring of io_uring is an open file even if the
-// program made it by a direct system call. Readers without such a trace are not found: a ring whose
+// Finds others that read or write the program's memory. Libraries are examined by libraries.c, and
+// open files before each decision: a ring of io_uring is an open file even if the program made it
+// by a direct system call. Readers without such a trace are not found: a ring whose
 // file was closed after it was registered, and another process that calls process_vm_readv without
 // the program's consent (PR_SET_PTRACER).
 #include "readers.h"
 
-#include <dlfcn.h>
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,131 +16,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "inject/util/next.h"
 #include "kernel.h"
+#include "libraries.h"
 #include "ranges.h"
 #include "system.h"
 
-static const char io_uring[] =
-    "the program uses io_uring: the system accesses its memory asynchronously";
-static const char network[] =
-    "the program uses an RDMA library: network cards and other processes access its memory";
-static const char devices[] =
-    "the program uses a library or device that accesses GPU memory outside of CUDA";
-static const char processes[] =
-    "the program uses a library or device that lets other processes access its memory";
 static const char own_memory[] = "the program reads or writes its own memory through a file";
 static const char traced[] = "another process traces the program";
 
 const char *guard_readers_known(void)
 {
     return atomic_load_explicit(&guard_state.readers.found, memory_order_acquire);
-}
-
-// --- Libraries -----------------------------------------------------------------------------------
-
-// Libraries, by the beginning of their file names. MPI uses those with `mpis`; libglint-mpi.so
-// covers their accesses, unless the program itself is linked with them.
-static const struct {
-    const char *name, *why;
-    bool mpis;
-} libraries[] = {
-    {"liburing", io_uring, false},
-    {"libaio.", "the program uses libaio: the system accesses its memory asynchronously", false},
-    {"libibverbs", network, true},
-    {"librdmacm", network, true},
-    {"libmlx", network, true},
-    {"libefa", network, true},
-    {"libucp", network, true},
-    {"libuct", network, true},
-    {"libfabric", network, true},
-    {"libpsm", network, true},
-    {"libportals", network, true},
-    {"libnvshmem", network, false},
-    {"libxpmem", processes, true},
-    {"libknem", processes, true},
-    {"libcufile", devices, false},
-    {"libgdrapi", devices, false},
-};
-enum { LIBRARIES = sizeof(libraries) / sizeof(libraries[0]) };
-
-// Returns the index of the library in the list; LIBRARIES: it is not there.
-static unsigned find_library(const char *path)
-{
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    unsigned i = 0;
-    while (i < LIBRARIES && strncmp(name, libraries[i].name, strlen(libraries[i].name)) != 0)
-        i++;
-    return i;
-}
-
-// Returns whether the object is linked with a library of that name.
-static bool is_linked_with(const struct link_map *object, const char *name)
-{
-    const char *strings = NULL;
-    for (const ElfW(Dyn) *at = object->l_ld; at && at->d_tag != DT_NULL; at++) {
-        if (at->d_tag == DT_STRTAB)                 // the loader has made it absolute
-            strings = (const char *)at->d_un.d_ptr; // NOLINT(performance-no-int-to-ptr)
-    }
-    for (const ElfW(Dyn) *at = object->l_ld; strings && at && at->d_tag != DT_NULL; at++) {
-        if (at->d_tag == DT_NEEDED && strncmp(strings + at->d_un.d_val, name, strlen(name)) == 0)
-            return true;
-    }
-    return false;
-}
-
-// Go's linker writes a special note into the executable.
-static bool is_go(const struct link_map *object)
-{
-    struct dl_find_object found;
-    if (!object->l_ld || _dl_find_object(object->l_ld, &found))
-        return false;
-    const ElfW(Ehdr) *head = found.dlfo_map_start;
-    if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0)
-        return false;
-    const char *base = found.dlfo_map_start;
-    const ElfW(Phdr) *segments = (const void *)(base + head->e_phoff);
-    for (unsigned i = 0; i < head->e_phnum; i++) {
-        const char *at = (const char *)object->l_addr + segments[i].p_vaddr;
-        const char *end = at + segments[i].p_memsz;
-        ElfW(Nhdr) note;
-        while (segments[i].p_type == PT_NOTE && (size_t)(end - at) >= sizeof(note) + 4) {
-            memcpy(&note, at, sizeof(note));
-            if (note.n_namesz == 4 && memcmp(at + sizeof(note), "Go\0", 4) == 0)
-                return true;
-            at += sizeof(note) + ((note.n_namesz + 3) & ~3u) + ((note.n_descsz + 3) & ~3u);
-        }
-    }
-    return false;
-}
-
-static const char *look_at_libraries(void)
-{
-    const struct link_map *program = _r_debug.r_map;
-    if (!program)
-        return NULL;
-    if (is_go(program))
-        return "the program is written in Go: its system calls bypass the C library";
-    const bool mpi = util_next("MPI_Init");
-    for (const struct link_map *object = program; object; object = object->l_next) {
-        const unsigned found = object->l_name ? find_library(object->l_name) : LIBRARIES;
-        if (found < LIBRARIES &&
-            !(mpi && libraries[found].mpis && !is_linked_with(program, libraries[found].name)))
-            return libraries[found].why;
-    }
-    return NULL;
-}
-
-static const char *look_at_new_libraries(void)
-{
-    const uint32_t loads = atomic_load(&guard_state.readers.loads);
-    if (atomic_load(&guard_state.readers.looked) == loads + 1)
-        return NULL;
-    const char *why = look_at_libraries();
-    // While a library is being loaded, it may not be listed yet.
-    if (!atomic_load(&guard_state.readers.loading))
-        atomic_store(&guard_state.readers.looked, loads + 1);
-    return why;
 }
 
 // --- Open files ----------------------------------------------------------------------------------
@@ -191,12 +74,12 @@ static void read_name(long folder, const char *link, char *name, size_t room)
 
 static const char *why_of_name(const char *name)
 {
-    return strstr(name, "[io_uring]")                                      ? io_uring
+    return strstr(name, "[io_uring]")                                      ? guard_reader_io_uring
            : strstr(name, "[userfaultfd]")                                 ? own_memory
            : is_own_memory(name)                                           ? own_memory
-           : begins(name, "/dev/infiniband/")                              ? network
-           : begins(name, "/dev/xpmem") || begins(name, "/dev/knem")       ? processes
-           : begins(name, "/dev/gdrdrv") || begins(name, "/dev/nvidia-fs") ? devices
+           : begins(name, "/dev/infiniband/")                              ? guard_reader_network
+           : begins(name, "/dev/xpmem") || begins(name, "/dev/knem")       ? guard_reader_processes
+           : begins(name, "/dev/gdrdrv") || begins(name, "/dev/nvidia-fs") ? guard_reader_devices
                                                                            : NULL;
 }
 
@@ -315,7 +198,7 @@ const char *guard_readers_find(void)
 {
     const char *why = guard_readers_known();
     if (!why)
-        why = look_at_new_libraries();
+        why = guard_libraries_why();
     if (!why)
         why = look_at_files();
     if (!why)

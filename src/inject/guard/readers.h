@@ -9,7 +9,8 @@
 #include <stdbool.h>
 
 // Returns why memory must not be closed: a reader that was found before, or one that is found now
-// among the libraries, the open files and the tracers. NULL: none. Makes system calls only. Any
+// among the open files and the tracers, or at the last look at the libraries (libraries.h). NULL:
+// none. Makes system calls only. Any
 // thread, not in a signal handler.
 const char *guard_readers_find(void);
 const char *guard_readers_known(void); // only one that was found before; also in a signal handler

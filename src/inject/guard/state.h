@@ -16,8 +16,6 @@
 #include "pager_state.h"
 #include "table.h"
 
-struct link_map;
-
 enum { GUARD_PATHS = 4096, GUARD_FLIGHTS = 4096, GUARD_BUCKETS = 512 };
 
 struct guard_flight {
@@ -65,9 +63,12 @@ struct guard_memory { // memory.c; written once, by the first to start
     uint64_t exe, end; // bounds of the executable
 };
 
-struct guard_libraries { // memory.c; protected by the table's lock
-    const struct link_map *last;
-    unsigned count;
+struct guard_libraries {         // libraries.c; any thread, without a lock
+    _Atomic uint64_t looked_ns;  // when they were last examined
+    _Atomic uint64_t adds, subs; // the loader's counters then
+    _Atomic uint32_t changes;    // how often they had changed; 0: never examined
+    _Atomic bool mpi;
+    const char *_Atomic why; // guard_libraries_why
 };
 
 struct guard_reserve { // protect.c: mappings to give back when the system allows no more

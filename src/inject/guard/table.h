@@ -57,6 +57,7 @@ struct guard_table {
     uint64_t idle_at; // value of `submitted` at which the GPU was idle; UINT64_MAX: it was not
     uint64_t spent_ns, since_ns; // time spent on closing and opening pages, and since when
     uint64_t locked_ns;          // when the lock was taken
+    uint32_t changes;            // of the libraries when readers were last looked for
     uint64_t looked_ns;          // when the signal masks of all threads were last read
     bool all_take_faults;        // the result: no thread blocks SIGSEGV
     unsigned blocked_times;      // how often in a row some thread blocked SIGSEGV

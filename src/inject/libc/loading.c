@@ -17,13 +17,16 @@ static const char *base_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
+static int has_name(struct dl_phdr_info *info, size_t bytes, void *file)
+{
+    (void)bytes;
+    return info->dlpi_name && strcmp(base_of(info->dlpi_name), file) == 0;
+}
+
+// Reads the loader's list with its lock, because another thread may close a library.
 static bool is_loaded(const char *file)
 {
-    for (const struct link_map *object = _r_debug.r_map; file && object; object = object->l_next) {
-        if (object->l_name && strcmp(base_of(object->l_name), base_of(file)) == 0)
-            return true;
-    }
-    return !file; // the program itself
+    return !file /* the program itself */ || dl_iterate_phdr(has_name, (void *)base_of(file));
 }
 
 // escapes: why glint will not see calls of the library; NULL: it will.

@@ -11,6 +11,7 @@
 #include "hash.h"
 #include "inject/core/graph_nodes.h"
 #include "inject/guard/closing.h"
+#include "inject/guard/libraries.h"
 #include "inject/guard/memory.h"
 #include "inject/guard/readers.h"
 #include "inject/guard/signals.h"
@@ -65,7 +66,6 @@ bool uses_is_possible(void)
         uses_state.watch.host_tables = core_driver_devices_have(
             CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES);
         guard_state.table.since_ns = core_now_ns();
-        guard_libraries_changed();
         why = guard_find_obstacle();
         if (!why && !guard_take_signal())
             why = "SIGSEGV is blocked";
@@ -219,6 +219,7 @@ static void before(struct core_call *call)
 {
     if (call->flags & EVENT_CALL_CAPTURED)
         return;
+    guard_libraries_look();
     if (is_work(call) && has_held()) {
         call->submits = true;
         atomic_fetch_add(&guard_state.table.submitting, 1);
@@ -444,6 +445,7 @@ static void after(struct core_call *call)
     }
     const uint64_t submitted = atomic_load(&guard_state.table.submitted);
     const bool idle = held && uses_is_all_idle(call);
+    guard_libraries_look();
     guard_lock();
     if (!uses_state.on) { // the process ends
         guard_unlock();

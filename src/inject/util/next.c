@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds functions in the libraries of the process through the loader's list and the symbol tables
 // of the libraries. Sanitizers need functions before the C library's can be called, and replace
-// some of those, so this calls none. Each of glint's libraries has its own copy: "after" is
-// relative to the library that this file is linked into.
+// some of those, so this calls none while the process starts. Each of glint's libraries has its own
+// copy: "after" is relative to the library that this file is linked into.
+//
+// Libraries that were there at the start are never unloaded, and later ones follow them in the
+// list, so that part of it is read without the loader's lock. Nearly all functions are there. Only
+// for others the whole list is read, with the lock, because another thread may close a library.
 #include "next.h"
 
 #include <elf.h>
-#include <link.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,14 +20,15 @@ struct symbols {
     const uint16_t *versions; // of each symbol; NULL: there are none
 };
 
-static struct symbols symbols_of(const struct link_map *object)
+// base: where the object is loaded.
+static struct symbols symbols_of(const ElfW(Dyn) * dynamic, ElfW(Addr) base)
 {
     struct symbols symbols = {0};
-    for (const ElfW(Dyn) *dynamic = object->l_ld; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
+    for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
         // The loader has made these addresses absolute, except in the kernel's vdso.
         uintptr_t at = dynamic->d_un.d_ptr;
-        if (at < object->l_addr)
-            at += object->l_addr;
+        if (at < base)
+            at += base;
         switch (dynamic->d_tag) {
         case DT_SYMTAB: symbols.table = (const void *)at; break;    // NOLINT
         case DT_STRTAB: symbols.strings = (const void *)at; break;  // NOLINT
@@ -86,30 +89,104 @@ static uint32_t find_symbol(const struct symbols *symbols, const char *name, boo
     return 0;
 }
 
-static void *find_next(const char *name, bool old)
+// Returns the function in the object; NULL: it does not define it.
+static void *find_in(const ElfW(Dyn) * dynamic, ElfW(Addr) base, const char *name, bool old)
 {
-    void *before = NULL; // if there is none after this library
-    bool behind = false;
-    for (const struct link_map *object = _r_debug.r_map; object; object = object->l_next) {
-        if (object->l_ld == _DYNAMIC) {
-            behind = true;
-            continue;
-        }
-        const struct symbols symbols = symbols_of(object);
-        const uint32_t index =
-            symbols.table && symbols.strings ? find_symbol(&symbols, name, old) : 0;
-        if (!index)
-            continue;
-        void *found = (void *)(object->l_addr + symbols.table[index].st_value); // NOLINT
-        if (behind)
-            return found;
-        before = before ? before : found;
+    const struct symbols symbols = symbols_of(dynamic, base);
+    const uint32_t index = symbols.table && symbols.strings ? find_symbol(&symbols, name, old) : 0;
+    return index ? (void *)(base + symbols.table[index].st_value) : NULL; // NOLINT
+}
+
+// --- Libraries of the start ----------------------------------------------------------------------
+
+// The last of them; NULL: the process is starting, and has no others.
+static const struct link_map *_Atomic last;
+
+__attribute__((constructor)) static void settle(void)
+{
+    const struct link_map *object = _r_debug.r_map;
+    while (object && object->l_next)
+        object = object->l_next;
+    atomic_store(&last, object);
+}
+
+struct search {
+    const char *name;
+    bool old;
+    bool behind;  // this library has been passed
+    void *before; // found, in case there is none after this library
+};
+
+// Returns what was found after this library; NULL: nothing yet.
+static void *look_in(struct search *search, const ElfW(Dyn) * dynamic, ElfW(Addr) base)
+{
+    if (dynamic == _DYNAMIC) {
+        search->behind = true;
+        return NULL;
     }
-    return before;
+    void *found = find_in(dynamic, base, search->name, search->old);
+    if (!search->before && !search->behind)
+        search->before = found;
+    return search->behind ? found : NULL;
+}
+
+static void *find_at_start(const char *name, bool old)
+{
+    const struct link_map *end = atomic_load(&last);
+    struct search search = {.name = name, .old = old};
+    for (const struct link_map *object = _r_debug.r_map; object; object = object->l_next) {
+        void *found = look_in(&search, object->l_ld, object->l_addr);
+        if (found)
+            return found;
+        if (object == end)
+            break;
+    }
+    return search.before;
+}
+
+// --- All libraries -------------------------------------------------------------------------------
+
+const ElfW(Dyn) * util_dynamic(const struct dl_phdr_info *info)
+{
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            return (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr); // NOLINT
+    }
+    return NULL;
+}
+
+bool util_defines(const struct dl_phdr_info *info, const char *name)
+{
+    return find_in(util_dynamic(info), info->dlpi_addr, name, true);
+}
+
+struct later_search {
+    struct search search;
+    void *found;
+};
+
+static int visit(struct dl_phdr_info *info, size_t bytes, void *user)
+{
+    struct later_search *later = user;
+    (void)bytes;
+    later->found = look_in(&later->search, util_dynamic(info), info->dlpi_addr);
+    return later->found != NULL;
+}
+
+static void *find_later(const char *name, bool old)
+{
+    struct later_search later = {.search = {.name = name, .old = old}};
+    if (atomic_load(&last))
+        dl_iterate_phdr(visit, &later);
+    return later.found ? later.found : later.search.before;
 }
 
 void *util_next(const char *name)
 {
-    void *found = find_next(name, false);
-    return found ? found : find_next(name, true);
+    void *found = find_at_start(name, false);
+    if (!found)
+        found = find_at_start(name, true);
+    if (!found)
+        found = find_later(name, false);
+    return found ? found : find_later(name, true);
 }

@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the function that one of glint's replaces, by name. Calls no other function, because its
-// first caller may run before the C library can be called.
+// Finds the function that one of glint's replaces, by name. While the process starts, it calls no
+// other function, because the C library cannot be called yet.
 #ifndef GLINT_INJECT_UTIL_NEXT_H
 #define GLINT_INJECT_UTIL_NEXT_H
 
+#include <link.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 // Returns the next definition of the function after this library in load order; if there is none,
-// the first before it. NULL: none. Any thread.
+// the first before it. NULL: none. Any thread. Takes the loader's lock if no library of the start
+// defines it.
 void *util_next(const char *name);
+
+// For callbacks of dl_iterate_phdr: the object's dynamic section, NULL if it has none; and whether
+// it defines the function.
+const ElfW(Dyn) * util_dynamic(const struct dl_phdr_info *info);
+bool util_defines(const struct dl_phdr_info *info, const char *name);
 
 // Does the same, with one lookup for each place in the source where it stands.
 #define NEXT(name, type)                                                          \

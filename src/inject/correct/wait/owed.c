@@ -18,6 +18,7 @@
 #include "inject/correct/memory/back.h"
 #include "inject/correct/memory/pool.h"
 #include "inject/guard/kernel.h"
+#include "inject/guard/libraries.h"
 #include "inject/guard/ranges.h"
 #include "inject/guard/readers.h"
 #include "inject/uses/clock_reads.h"
@@ -473,6 +474,7 @@ static void look_for_readers(void)
         correct_pool_give_back(); // needs a current context, which a call has
     if (correct_is_off() || !correct_has_row())
         return;
+    guard_libraries_look();
     const char *why = guard_readers_find();
     if (why)
         correct_off(why);
