@@ -177,7 +177,7 @@ enum base_code analyze_model(struct analysis *analysis, struct base_error *error
     run.failed = run.failed || !analyze_build_flow(model, &analysis->flow);
     analysis->flow.redundant_percent =
         *analyze_threshold(&analysis->thresholds, "redundant-percent");
-    analysis->unseen_launches = model->unseen_count;
+    analysis->unseen_launches = model->unseen_count - model->unfinished;
     memcpy(analysis->unseen_because, model->unseen_because, sizeof(model->unseen_because));
     run.failed = run.failed || !analyze_count_contents(model, &analysis->contents_seen);
     analyze_model_empty(model);
@@ -274,6 +274,11 @@ uint64_t analyze_least_peak(const struct analysis *analysis)
 bool analyze_is_incomplete(const struct analysis *analysis)
 {
     return analysis->model.dropped;
+}
+
+uint64_t analyze_unfinished_calls(const struct analysis *analysis)
+{
+    return analysis->model.unfinished;
 }
 
 uint64_t analyze_unseen_launches(const struct analysis *analysis)

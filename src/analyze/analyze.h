@@ -207,6 +207,10 @@ size_t analyze_peaks(const struct analysis *analysis, const struct analyze_peak 
 uint64_t analyze_achievable_peak(const struct analysis *analysis);
 uint64_t analyze_least_peak(const struct analysis *analysis);
 
+// Returns how many calls had not returned when the program ended. Nothing is concluded that could
+// depend on what they did.
+uint64_t analyze_unfinished_calls(const struct analysis *analysis);
+
 // Returns whether calls or objects are missing in the profile. Then most patterns are not searched
 // for.
 bool analyze_is_incomplete(const struct analysis *analysis);

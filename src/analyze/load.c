@@ -17,6 +17,8 @@ struct graph {
 struct loading {
     struct analyze_model *model;
     bool failed;            // memory ran out
+    bool cut_off;           // a record was being written when the program ended
+    uint64_t last_call;     // the highest number of a call that made or ended an object
     struct base_map graphs; // number to struct graph *
     struct base_map blind;  // numbers of kernels whose probes miss some accesses, or that have none
     struct base_map calm;   // numbers of kernels that do nothing but access memory
@@ -41,7 +43,9 @@ struct loading {
 static bool take_dropped(void *user, const struct profile_dropped *dropped)
 {
     struct loading *loading = user;
-    loading->model->dropped |= dropped->count != 0;
+    const bool unfinished = dropped->kind && strcmp(dropped->kind, PROFILE_UNFINISHED) == 0;
+    loading->model->dropped |= dropped->count != 0 && !unfinished;
+    loading->cut_off |= dropped->count != 0 && unfinished;
     return true;
 }
 
@@ -175,6 +179,9 @@ static bool take_object(void *user, const struct profile_object *object)
     if (objects->loading->failed)
         return false;
     *numbers = (struct object_numbers){object->call, object->end_call, object->parent};
+    const uint64_t last = object->end_call > object->call ? object->end_call : object->call;
+    if (last > objects->loading->last_call)
+        objects->loading->last_call = last;
     *row = (struct analyze_object){.name = object->name,
                                    .number = object->number,
                                    .address = object->address,
@@ -546,6 +553,7 @@ static bool take_call(void *user, const struct profile_call *call)
         next_access(loading);
     if (loading->listener && !loading->ended)
         loading->ended = !loading->listener->call(loading->listener->user, call);
+    loading->failed |= !analyze_add_unfinished(model, call->number);
     struct analyze_call *row = base_array_push(&model->calls);
     loading->failed |= !row || model->calls.count >= ANALYZE_NONE;
     if (loading->failed)
@@ -680,6 +688,22 @@ static bool take_map(void *user, const struct profile_map *piece)
     return true;
 }
 
+// --- Calls that did not return -------------------------------------------------------------------
+
+// A record that was being written when the program ended may be of any kind. What it tells happened
+// last, so it is treated as one more call that did not return.
+static void add_last_unfinished(struct loading *loading, const struct profile_program *program)
+{
+    uint64_t last = loading->last_call;
+    const struct analyze_model *model = loading->model;
+    if (program->has_end && program->calls_made > last)
+        last = program->calls_made;
+    if (model->calls.count && model->calls.items[model->calls.count - 1].number > last)
+        last = model->calls.items[model->calls.count - 1].number;
+    if (last < UINT64_MAX - 1)
+        loading->failed |= !analyze_add_unfinished(loading->model, last + 1 + loading->cut_off);
+}
+
 // --- The whole profile ---------------------------------------------------------------------------
 
 static bool has_ended(const struct profile *profile)
@@ -716,6 +740,8 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
     LOAD(call, &loading);
     while (code == BASE_OK && !loading.failed && loading.access) // of missing calls
         next_access(&loading);
+    if (code == BASE_OK && !loading.failed)
+        add_last_unfinished(&loading, program);
     enum base_code ended = profile_accesses_end(loading.accesses, code == BASE_OK ? error : NULL);
     code = code == BASE_OK ? ended : code;
     LOAD(counts, &loading);
@@ -727,9 +753,10 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
         blur_pools(model);
         loading.failed |= !blur_resized(model);
         // If the recorder was killed, the profile lacks everything that the program did afterwards.
-        model->dropped |= !profile_meta(profile)->complete ||
-                          (program->has_end && (program->calls_made > model->calls.count ||
-                                                program->objects_made > model->objects.count));
+        // An object whose number is missing was to be made by a call that did not return.
+        model->dropped |=
+            !profile_meta(profile)->complete ||
+            (program->has_end && program->objects_made > model->objects.count + model->unfinished);
         loading.failed |= !analyze_index_uses(model);
     }
     if (code == BASE_OK && !loading.failed && !loading.ended)

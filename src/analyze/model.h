@@ -15,12 +15,13 @@ enum {                    // flags of a call
     ANALYZE_LAUNCHES = 4, // launches kernels, alone or in a graph
     ANALYZE_WAITED = 8,
     ANALYZE_ASYNC = 16,
-    ANALYZE_HOST_END = 32,    // a copy that begins or ends in host memory
-    ANALYZE_HOST_MEMORY = 64, // makes or ends host memory
-    ANALYZE_BATCH = 128,      // makes several copies that are not recorded one by one
-    ANALYZE_SHARES = 256,     // afterwards other processes or APIs may use the GPU's memory
-    ANALYZE_TIMES = 512,      // asks for the time between two events
-    ANALYZE_ACTS = 1024,      // launches what may do more than its accesses show, such as printing
+    ANALYZE_HOST_END = 32,     // a copy that begins or ends in host memory
+    ANALYZE_HOST_MEMORY = 64,  // makes or ends host memory
+    ANALYZE_BATCH = 128,       // makes several copies that are not recorded one by one
+    ANALYZE_SHARES = 256,      // afterwards other processes or APIs may use the GPU's memory
+    ANALYZE_TIMES = 512,       // asks for the time between two events
+    ANALYZE_ACTS = 1024,       // launches what may do more than its accesses show, such as printing
+    ANALYZE_UNFINISHED = 2048, // had not returned when the program ended; nothing else is known
 };
 
 struct analyze_call {
@@ -302,9 +303,10 @@ struct analyze_model {
     size_t unseen_count, launch_count;
     uint64_t unseen_because[ANALYZE_UNSEEN_REASONS]; // calls
     struct analyze_host host;
-    bool ended;     // the program ended by itself: what was not freed is never freed
-    bool dropped;   // calls or objects are missing
-    bool simulated; // times are those of the simulated GPU
+    bool ended;          // the program ended by itself: what was not freed is never freed
+    bool dropped;        // calls or objects are missing
+    uint64_t unfinished; // calls that had not returned when the program ended
+    bool simulated;      // times are those of the simulated GPU
 };
 
 // load.c: reads the profile into a model that is {0}. The listener may be NULL. The caller calls
@@ -314,6 +316,10 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
 void analyze_model_fini(struct analyze_model *model);
 // Frees everything that findings do not point to, and that reports do not ask for.
 void analyze_model_empty(struct analyze_model *model);
+
+// load_unfinished.c: adds calls that did not return, for all numbers between the last call and
+// `number`. Too many of them set model->dropped. Returns false when memory ran out.
+bool analyze_add_unfinished(struct analyze_model *model, uint64_t number);
 
 // load_values.c: reads contents and stores, after all calls and objects.
 enum base_code analyze_load_values(struct analyze_model *model, struct profile *profile,

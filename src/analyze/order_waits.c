@@ -176,8 +176,9 @@ static void take_event(struct wait_ordering *ordering, uint32_t index, uint32_t 
     join(ordering, stream, &ordering->clocks.items[*slot - 1]);
 }
 
-// Memory must not be in use when it is unmapped, and the driver does not wait for that by itself.
-static void take_unmapping(struct wait_ordering *ordering)
+// Memory must not be in use when it is unmapped, and the driver does not wait for that by itself. A
+// call that did not return may need any work to have ended, too.
+static void take_any(struct wait_ordering *ordering)
 {
     for (uint32_t i = 0; i < ordering->stream_count; i++) {
         if (ordering->covered[i])
@@ -211,8 +212,9 @@ static void take_call(struct wait_ordering *ordering, uint32_t index, uint32_t *
             touch(ordering, ended - 1, stream, index, true);
         }
     }
-    if (ended && waits->model->objects.items[ended - 1].kind == PROFILE_OBJECT_MAPPING)
-        take_unmapping(ordering);
+    if (call->flags & ANALYZE_UNFINISHED ||
+        (ended && waits->model->objects.items[ended - 1].kind == PROFILE_OBJECT_MAPPING))
+        take_any(ordering);
     if (waits_here)
         take_wait(ordering, (*wait)++);
 }

@@ -239,8 +239,11 @@ struct profile_note {
     const char *text;
 };
 
+// Of any kind: records that were being written when the program ended.
+#define PROFILE_UNFINISHED "unfinished"
+
 struct profile_dropped { // records that were lost on their way to the recorder
-    const char *kind;    // of record: "call"; never NULL
+    const char *kind;    // of record: "call", or PROFILE_UNFINISHED; never NULL
     uint64_t count;
 };
 

@@ -92,7 +92,7 @@ static uint64_t tell_losses(struct record_session *session)
 {
     uint64_t all = session->reader.unfinished;
     if (all && session->writer) {
-        const struct profile_dropped unfinished = {"unfinished", all};
+        const struct profile_dropped unfinished = {PROFILE_UNFINISHED, all};
         profile_set_dropped(session->writer, &unfinished, &session->error);
     }
     for (unsigned kind = 1; kind < EVENT_KINDS; kind++) {

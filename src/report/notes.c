@@ -341,6 +341,19 @@ static bool add_unknown_functions(struct report_data *data)
     return !count || add_note(data, PROFILE_WARNING, &text);
 }
 
+static bool add_unfinished_note(struct report_data *data)
+{
+    const uint64_t count = analyze_unfinished_calls(data->analysis);
+    struct base_buf text = {0};
+    if (!count)
+        return true;
+    base_buf_printf(&text,
+                    "%llu call%s had not returned when the program ended: nothing is reported that "
+                    "could depend on what %s did",
+                    (unsigned long long)count, count == 1 ? "" : "s", count == 1 ? "it" : "they");
+    return add_note(data, PROFILE_INFO, &text);
+}
+
 bool report_add_notes(struct report_data *data)
 {
     const struct profile_program *program = profile_program(data->profile);
@@ -353,13 +366,15 @@ bool report_add_notes(struct report_data *data)
     }
     for (size_t i = 0; i < data->dropped.count; i++) {
         const struct report_dropped *dropped = &data->dropped.items[i];
-        if (dropped->count == 0)
+        if (dropped->count == 0 || strcmp(dropped->kind, PROFILE_UNFINISHED) == 0)
             continue;
         base_buf_printf(&text, "lost before they reached the recorder: %llu records of kind %s",
                         (unsigned long long)dropped->count, dropped->kind);
         good &= add_note(data, PROFILE_WARNING, &text);
     }
-    if (program->has_end && program->calls_made > data->calls) {
+    if (!analyze_is_incomplete(data->analysis))
+        good &= add_unfinished_note(data);
+    else if (program->has_end && program->calls_made > data->calls) {
         base_buf_printf(&text, "the program made %llu calls, of which %llu are not in the profile",
                         (unsigned long long)program->calls_made,
                         (unsigned long long)(program->calls_made - data->calls));

@@ -270,9 +270,9 @@ static void values_are_loaded_with_their_calls_and_objects(void **state)
     struct analyze_model model;
     begin();
     object(1, PROFILE_OBJECT_DEVICE, 0, 0);
-    call((struct profile_call){.number = 3, .kind = PROFILE_CALL_LAUNCH});
-    call((struct profile_call){.number = 4, .kind = PROFILE_CALL_LAUNCH});
-    struct profile_contents contents = {.call = 4,
+    call((struct profile_call){.number = 1, .kind = PROFILE_CALL_LAUNCH});
+    call((struct profile_call){.number = 2, .kind = PROFILE_CALL_LAUNCH});
+    struct profile_contents contents = {.call = 2,
                                         .object = 1,
                                         .node = 2,
                                         .kind = PROFILE_CONTENTS_WRITTEN,
@@ -284,9 +284,9 @@ static void values_are_loaded_with_their_calls_and_objects(void **state)
     contents.kind = PROFILE_CONTENTS_FOUND;
     contents.field_count = 0;
     assert_int_equal(profile_add_contents(writer, &contents, &error), BASE_OK);
-    contents.call = 5; // an unknown call, then an unknown object
+    contents.call = 3; // an unknown call, then an unknown object
     assert_int_equal(profile_add_contents(writer, &contents, &error), BASE_OK);
-    contents.call = 4;
+    contents.call = 2;
     contents.object = 2;
     assert_int_equal(profile_add_contents(writer, &contents, &error), BASE_OK);
     const struct profile_kernel_site sites[] = {
@@ -303,9 +303,9 @@ static void values_are_loaded_with_their_calls_and_objects(void **state)
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(profile_add_kernel_site(writer, &sites[i], &error), BASE_OK);
     const struct profile_stored stored[] = {
-        {.call = 3, .object = 1, .stores = 9, .silent = 8, .kernel = 2, .site = 3, .bytes = 4},
-        {.call = 4, .object = 0, .stores = 7, .kernel = 2, .site = 2, .bytes = 8},
-        {.call = 4, .object = 1, .stores = 7, .kernel = 2, .site = 9, .bytes = 8},
+        {.call = 1, .object = 1, .stores = 9, .silent = 8, .kernel = 2, .site = 3, .bytes = 4},
+        {.call = 2, .object = 0, .stores = 7, .kernel = 2, .site = 2, .bytes = 8},
+        {.call = 2, .object = 1, .stores = 7, .kernel = 2, .site = 9, .bytes = 8},
     };
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(profile_add_stored(writer, &stored[i], &error), BASE_OK);
@@ -338,7 +338,7 @@ static void requests_are_loaded_with_their_places(void **state)
                                              .bytes = 8,
                                              .access = PROFILE_SITE_LOAD};
     const struct profile_requests rows[] = {
-        {.call = 3,
+        {.call = 1,
          .object = 1,
          .requests = 10,
          .taken = 320,
@@ -347,7 +347,7 @@ static void requests_are_loaded_with_their_places(void **state)
          .kernel = 2,
          .site = 1,
          .has_stride = true},
-        {.call = 4,
+        {.call = 2,
          .object = 1,
          .requests = 20,
          .taken = 30,
@@ -356,8 +356,8 @@ static void requests_are_loaded_with_their_places(void **state)
          .kernel = 2,
          .site = 9,
          .shared = true},
-        {.call = 5, .object = 1, .requests = 1, .taken = 1, .needed = 1, .kernel = 2, .site = 1},
-        {.call = 3, .requests = 1, .taken = 4, .needed = 4, .kernel = 2, .site = 2, .local = true},
+        {.call = 3, .object = 1, .requests = 1, .taken = 1, .needed = 1, .kernel = 2, .site = 1},
+        {.call = 1, .requests = 1, .taken = 4, .needed = 4, .kernel = 2, .site = 2, .local = true},
     };
     begin();
     for (uint32_t i = 1; i <= 3; i++)
@@ -368,9 +368,9 @@ static void requests_are_loaded_with_their_places(void **state)
             BASE_OK);
     object(1, PROFILE_OBJECT_DEVICE, 0, 0);
     call((struct profile_call){
-        .number = 3, .kind = PROFILE_CALL_LAUNCH, .launch = {.grid = {5, 4, 3}}});
+        .number = 1, .kind = PROFILE_CALL_LAUNCH, .launch = {.grid = {5, 4, 3}}});
     call((struct profile_call){
-        .number = 4, .kind = PROFILE_CALL_LAUNCH, .launch = {.grid = {1u << 30, 4, 65535}}});
+        .number = 2, .kind = PROFILE_CALL_LAUNCH, .launch = {.grid = {1u << 30, 4, 65535}}});
     assert_int_equal(profile_add_kernel_site(writer, &site, &error), BASE_OK);
     for (unsigned i = 0; i < 4; i++)
         assert_int_equal(profile_add_requests(writer, &rows[i], &error), BASE_OK);
@@ -403,7 +403,7 @@ static void what_blocks_load_is_loaded_with_its_place(void **state)
     struct analyze_model model;
     const struct profile_kernel_site site = {
         .kernel = 2, .number = 4, .file = "a.cu", .line = 7, .access = PROFILE_SITE_LOAD};
-    const struct profile_block_reuse row = {.call = 3,
+    const struct profile_block_reuse row = {.call = 1,
                                             .object = 1,
                                             .blocks = 100,
                                             .loads = 800,
@@ -417,13 +417,13 @@ static void what_blocks_load_is_loaded_with_its_place(void **state)
                                             .site = 4};
     begin();
     object(1, PROFILE_OBJECT_DEVICE, 0, 0);
-    call((struct profile_call){.number = 3, .kind = PROFILE_CALL_LAUNCH});
-    call((struct profile_call){.number = 4, .kind = PROFILE_CALL_LAUNCH});
+    call((struct profile_call){.number = 1, .kind = PROFILE_CALL_LAUNCH});
+    call((struct profile_call){.number = 2, .kind = PROFILE_CALL_LAUNCH});
     assert_int_equal(profile_add_kernel_site(writer, &site, &error), BASE_OK);
     struct profile_block_reuse others[] = {row, row, row, row};
-    others[1].call = 5;   // is unknown, as is
+    others[1].call = 3;   // is unknown, as is
     others[2].object = 2; // this one
-    others[3].call = 4;
+    others[3].call = 2;
     others[3].site = 5;
     for (unsigned i = 0; i < 4; i++)
         assert_int_equal(profile_add_block_reuse(writer, &others[i], &error), BASE_OK);
@@ -557,9 +557,50 @@ static void objects_know_their_calls_and_kinds(void **state)
     assert_true(model.ended && !model.dropped);
     analyze_model_fini(&model);
 
+    const struct profile_dropped lost = {"call", 1};
     begin(); // the call that freed it was lost
     object(1, PROFILE_OBJECT_DEVICE, 0, 0);
     assert_int_equal(profile_end_object(writer, 1, 9, 0, &error), BASE_OK);
+    assert_int_equal(profile_set_dropped(writer, &lost, &error), BASE_OK);
+    load(&model);
+    assert_true(model.dropped && !model.unfinished);
+    analyze_model_fini(&model);
+}
+
+static void calls_that_did_not_return_may_have_done_anything(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    begin();
+    object(1, PROFILE_OBJECT_DEVICE, 1, 0);
+    object(2, PROFILE_OBJECT_DEVICE, 6, 0); // by a call that did not return
+    call((struct profile_call){.number = 1, .kind = PROFILE_CALL_ALLOC, .start_ns = 10});
+    call((struct profile_call){.number = 4, .kind = PROFILE_CALL_SYNC, .start_ns = 40});
+    load(&model);
+    assert_true(!model.dropped && model.unfinished == 4);
+    assert_int_equal(model.calls.count, 6);
+    assert_int_equal(model.host.times.count, 6);
+    for (uint32_t i = 0; i < 6; i++) {
+        const bool returned = i == 0 || i == 3;
+        const uint16_t flags = model.calls.items[i].flags;
+        assert_int_equal(model.calls.items[i].number, i + 1);
+        assert_int_equal(model.host.times.items[i].start_ns, i < 3 ? 10 : 40);
+        assert_int_equal((flags & ANALYZE_UNFINISHED) != 0, !returned);
+        assert_int_equal((flags & ANALYZE_UNSEEN) != 0, !returned);
+    }
+    assert_int_equal(model.objects.items[1].call, 5);
+    analyze_model_fini(&model);
+
+    const struct profile_dropped unfinished = {PROFILE_UNFINISHED, 2};
+    begin(); // records were being written when the program ended
+    call((struct profile_call){.number = 1, .kind = PROFILE_CALL_ALLOC});
+    assert_int_equal(profile_set_dropped(writer, &unfinished, &error), BASE_OK);
+    load(&model);
+    assert_true(!model.dropped && model.unfinished == 1 && model.calls.count == 2);
+    analyze_model_fini(&model);
+
+    begin(); // more than a program has threads: records are missing for another reason
+    call((struct profile_call){.number = UINT64_C(1) << 62, .kind = PROFILE_CALL_ALLOC});
     load(&model);
     assert_true(model.dropped);
     analyze_model_fini(&model);
@@ -716,6 +757,7 @@ int main(void)
         cmocka_unit_test(caches_are_loaded_with_the_times_of_launches),
         cmocka_unit_test(a_graph_touches_what_its_nodes_do_in_their_order),
         cmocka_unit_test(objects_know_their_calls_and_kinds),
+        cmocka_unit_test(calls_that_did_not_return_may_have_done_anything),
         cmocka_unit_test(copies_over_the_borders_of_parts_blur_their_pool),
         cmocka_unit_test(parts_that_are_resized_are_blurred),
         cmocka_unit_test(parts_are_what_they_lie_in),

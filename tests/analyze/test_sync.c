@@ -382,6 +382,25 @@ static void memory_is_unmapped_behind_a_wait(void **state)
     expect_judgement(&run, sync, ANALYZE_UNKNOWN);
 }
 
+// What it did may have needed the wait. An earlier wait for the same work is not needed for that.
+static void a_call_that_did_not_return_may_need_a_wait(void **state)
+{
+    (void)state;
+    for (int returns = 0; returns <= 1; returns++) {
+        for (int twice = 0; twice <= 1; twice++) {
+            struct timed run;
+            timed_begin(&run);
+            timed_launch(&run, LEGACY, MS);
+            uint32_t sync = a_sync(&run);
+            if (twice)
+                a_sync(&run);
+            if (!returns)
+                assert_true(analyze_add_unfinished(&run.model, last_call(&run)->number + 2));
+            expect_judgement(&run, sync, returns || twice ? ANALYZE_UNNEEDED : ANALYZE_UNKNOWN);
+        }
+    }
+}
+
 // The host waits for one stream, then gives the other stream work on the first one's results.
 static void a_wait_that_orders_streams_is_needed(void **state)
 {
@@ -994,6 +1013,7 @@ int main(void)
         cmocka_unit_test(kernels_that_use_host_memory_are_waited_for),
         cmocka_unit_test(what_other_processes_may_see_is_not_judged),
         cmocka_unit_test(memory_is_unmapped_behind_a_wait),
+        cmocka_unit_test(a_call_that_did_not_return_may_need_a_wait),
         cmocka_unit_test(a_wait_that_orders_streams_is_needed),
         cmocka_unit_test(streams_are_brought_into_order_once),
         cmocka_unit_test(a_wait_long_before_the_use_is_misplaced),

@@ -172,10 +172,11 @@ static CUcontext context;
 static void *work_on(void *user)
 {
     (void)user;
-    CHECK(cuCtxSetCurrent(context));
+    // The process may be ending: calls may then fail, but must not crash or hang.
+    if (cuCtxSetCurrent(context) != CUDA_SUCCESS)
+        pause();
     for (;;) {
         unsigned found[FEW_WORDS];
-        // The process may be ending: calls may then fail, but must not crash or hang.
         if (cuMemcpyDtoH_v2(found, device_words, sizeof(found)) != CUDA_SUCCESS)
             pause();
         usleep(100); // the recorder has to keep up

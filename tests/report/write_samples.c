@@ -246,7 +246,7 @@ static void write_probes(const char *folder)
         snprintf(name, sizeof(name), "blind_%u", i);
         add_probe(writer, 10 + i, name, 0, i % 2 ? "no PTX" : NULL);
         if (i)
-            add_launch(writer, 20 + i, 10 + i);
+            add_launch(writer, 6 + i, 10 + i);
     }
     static const struct {
         const char *name;
@@ -362,6 +362,7 @@ static void write_timeline(const char *folder)
                                                         .calls_made = 22,
                                                         .objects_made = 8},
                               &error));
+    check(profile_set_dropped(writer, &(struct profile_dropped){"call", 2}, &error));
     check(profile_add_thread(writer, &(struct profile_thread){1, 100, "main"}, &error));
     check(profile_add_thread(writer, &(struct profile_thread){2, 101, NULL}, &error));
     for (uint32_t i = 1; i <= 2; i++) {
