@@ -38,8 +38,8 @@ function(glint_cudart suffix)
         SUFFIX .so.${suffix}
         NO_SONAME ON # CMake would choose another soname
         LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/glint/sim
-        BUILD_RPATH $ORIGIN
         INSTALL_RPATH $ORIGIN
+        BUILD_WITH_INSTALL_RPATH ON # the files are installed as they are, and name no folder of the build
         LINK_DEPENDS ${map})
     # Bsymbolic-functions: a call between two functions of the library ignores libraries that are loaded earlier.
     target_link_options(${target} PRIVATE -Wl,-soname,${GLINT_CUDART_SONAME} -Wl,--version-script=${map}
