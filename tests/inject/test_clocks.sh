@@ -18,7 +18,7 @@ expect() { # WHAT GOT CONDITION
 }
 ask() { "$GLINT" query --format csv "$work/$1.glint" "$2" | sed 1d; }
 
-for way in clock_gettime gettimeofday timespec_get time clock times before later none; do
+for way in clock_gettime gettimeofday timespec_get time clock times getrusage ftime getitimer syscall before later none; do
     case $way in before | later | none) told=0 paid='-le 1' ;; *) told=3 paid='-ge 2' ;; esac
     # A clock that the program reads while a wait is owed is right, too.
     [ $way = none ] || [ $told != 0 ] || paid='-ge 0'

@@ -2,12 +2,33 @@
 // Functions of the C library that read a clock (uses/clock_reads.h). A processor's counter that a
 // program reads by its own instructions is not seen.
 #include <dlfcn.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/times.h>
 #include <time.h>
 
 #include "inject/util/next.h"
 #include "libc.h"
+
+struct timeb; // of sys/timeb.h, which is deprecated
+
+bool libc_reads_clock(long number)
+{
+    switch (number) {
+#ifdef SYS_time // not on aarch64
+    case SYS_time:
+#endif
+    case SYS_clock_gettime:
+    case SYS_gettimeofday:
+    case SYS_times:
+    case SYS_getrusage:
+    case SYS_getitimer:
+    case SYS_timer_gettime:
+    case SYS_timerfd_gettime: return true;
+    default: return false;
+    }
+}
 
 // Some are resolved by the loader (STT_GNU_IFUNC), which alone can call their resolver.
 static void *find(const char *name)
@@ -39,4 +60,10 @@ READS(int, timespec_get, (struct timespec * now, int base), (now, base))
 READS(time_t, time, (time_t * now), (now))
 READS(clock_t, clock, (void), ())
 READS(clock_t, times, (struct tms * spent), (spent))
+READS(int, getrusage, (int whose, struct rusage *usage), (whose, usage))
+READS(int, ftime, (struct timeb * now), (now)) // new programs cannot be linked with it any more
+// What is left of a timer tells the time, too.
+READS(int, getitimer, (int which, struct itimerval *left), (which, left))
+READS(int, timer_gettime, (timer_t timer, struct itimerspec *left), (timer, left))
+READS(int, timerfd_gettime, (int file, struct itimerspec *left), (file, left))
 #pragma GCC visibility pop

@@ -329,6 +329,8 @@ long libc_syscall(long number, ...)
     const struct hooks_inside *inside = libc_inside();
     const bool watched =
         inside && number != SYS_gettid && !inside->is_own(__builtin_return_address(0));
+    if (watched && libc_reads_clock(number))
+        inside->clock_read(__builtin_return_address(0));
     if (watched)
         before_system_call(inside, number, argument);
     const long result =

@@ -41,6 +41,9 @@ bool libc_blocks_fault(long number, const long argument[6]);
 void libc_check_event(const struct sigevent *event); // gives up if the event starts a thread
 extern const char libc_blocked[];
 
+// clocks.c: whether a system call made by number reads a clock.
+bool libc_reads_clock(long number);
+
 // spare.c. Makes glibc's malloc map large blocks individually from now on. By itself it stops doing
 // so when the first of them are freed, which the driver does at its start.
 void libc_spare_start(void);
