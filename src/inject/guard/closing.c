@@ -132,7 +132,7 @@ static bool is_pending(uint64_t low, uint64_t high)
 // Returns whether no library was loaded that accesses memory unseen.
 static bool can_close(void)
 {
-    const uint64_t changes = guard_libraries_changes();
+    const uint32_t changes = guard_libraries_changes();
     if (!guard_given_up() && guard_state.table.changes != changes) {
         guard_state.table.changes = changes;
         const char *why = guard_find_obstacle();
