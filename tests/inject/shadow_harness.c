@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "inject/core/names.h"
+#include "inject/core/object_records.h"
 #include "inject/shadow/model.h"
 
 enum { RING_SLOTS = 1 << 16 };
@@ -83,6 +84,11 @@ void core_note(enum event_severity severity, const char *text)
 void core_no_memory(void)
 {
     core_note(EVENT_ERROR, "no memory");
+}
+
+void core_object_share(uint64_t address)
+{
+    core_objects_share(&core_state.objects, address);
 }
 
 // --- Start and finish ----------------------------------------------------------------------------
