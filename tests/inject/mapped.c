@@ -2,6 +2,7 @@
 // Uses memory that it maps piece by piece: mapped NAME. Objects 1 to 3 are pieces that follow each
 // other, and 4 is another one. Copies and sets reach several pieces, or memory is used in a way
 // that no call shows.
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@ static const CUmemAllocationProp about = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
                                           .requestedHandleTypes =
                                               CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR};
 static CUdeviceptr first, other;
-static CUmemGenericAllocationHandle memory; // of the last mapping
+static CUmemGenericAllocationHandle memory, of_first; // of the last and of the first mapping
 static size_t bytes;
 static char *host;
 
@@ -33,6 +34,7 @@ static void map_all(void)
     for (unsigned i = 0; i < OTHER; i++) {
         CHECK(cuMemCreate(&memory, bytes, &about, 0));
         map(i < PIECES ? first + i * bytes : other);
+        of_first = i ? of_first : memory;
     }
     host = calloc(PIECES, bytes);
 }
@@ -65,6 +67,19 @@ static void set_in_graph(void)
     CHECK(cuGraphLaunch(ready, NULL));
 }
 
+// Writes the second piece twice, with the same value, and in between all pieces with another one.
+// The first piece is mapped at two addresses.
+static void fill_again(bool between)
+{
+    memory = of_first;
+    map(other + bytes);
+    CHECK(cuMemsetD8_v2(first + bytes, 1, bytes));
+    if (between)
+        CHECK(cuMemsetD8_v2(first, 2, PIECES * bytes));
+    CHECK(cuMemsetD8_v2(first + bytes, 1, bytes));
+    CHECK(cuMemcpyDtoH_v2(host, first + bytes, bytes));
+}
+
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
@@ -83,6 +98,8 @@ int main(int argc, char **argv)
         copy_rows();
     else if (strcmp(name, "graph") == 0)
         set_in_graph();
+    else if (strcmp(name, "again") == 0 || strcmp(name, "between") == 0)
+        fill_again(strcmp(name, "between") == 0);
     else if (strcmp(name, "unmapped") == 0) { // and mapped again, as another object
         CHECK(cuMemUnmap(first + bytes, bytes));
         CHECK(cuMemCreate(&memory, bytes, &about, 0));

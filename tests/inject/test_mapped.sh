@@ -13,11 +13,20 @@ found() {
     grep -o "\"pattern\":\"$1\",\"object\":[0-9]*" "$work/json" | sed 's/.*://' | sort -u | tr '\n' ' '
 }
 
-for name in nothing set copy move rows graph unmapped twice exported; do
-    "$GLINT" record --device "$device" --analyses objects -q -f -o "$work/profile" -- "$program" $name
+# found_in NAME ANALYSES: records the program, for found().
+found_in() {
+    "$GLINT" record --device "$device" --analyses "$2" -q -f -o "$work/profile" -- "$program" "$1"
     "$GLINT" report --format json "$work/profile" >"$work/json"
+}
+
+for name in nothing set copy move rows graph unmapped twice exported; do
+    found_in $name objects
     echo "$name: unused $(found unused-allocation)dead $(found dead-write)"
 done >"$work/found"
+for name in again between; do
+    found_in $name values
+    echo "$name: redundant $(found redundant-values)"
+done >>"$work/found"
 diff -u - "$work/found" <<END
 nothing: unused 1 dead 4 
 set: unused dead 4 
@@ -28,4 +37,6 @@ graph: unused 1 dead 4
 unmapped: unused 2 dead 4 
 twice: unused 1 dead 
 exported: unused 1 dead 
+again: redundant 2 
+between: redundant 
 END

@@ -248,6 +248,13 @@ struct shadow_contents *shadow_contents_holding(struct shadow *shadow, uint64_t 
                : NULL;
 }
 
+bool shadow_contents_is_one(uint64_t from, uint64_t to)
+{
+    struct core_objects_piece piece;
+    return core_objects_find_piece(&core_state.objects, from, &piece) &&
+           to - from <= piece.start + piece.bytes - from;
+}
+
 void shadow_contents_written_from(const struct core_context *context, uint64_t address)
 {
     struct core_object object;

@@ -29,6 +29,8 @@ struct shadow_contents { // of one object
 // contents are not looked at, because there is no object, parts divide it, something else may write
 // it, the GPU's own memory does not hold it, or there is no room.
 struct shadow_contents *shadow_contents_holding(struct shadow *shadow, uint64_t address);
+// Returns whether bytes up to `to` are in the same part or object as the first one.
+bool shadow_contents_is_one(uint64_t from, uint64_t to);
 // Says that a kernel of the context writes the object that holds the address. If that belongs to
 // another GPU, its contents are no longer looked at.
 void shadow_contents_written_from(const struct core_context *context, uint64_t address);

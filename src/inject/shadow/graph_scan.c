@@ -135,10 +135,10 @@ static bool prepare_range(struct shadow_lane *lane, struct shadow_graph_scan *sc
 {
     struct shadow *shadow = lane->shadow;
     struct shadow_contents *contents = shadow_contents_holding(shadow, range->from);
+    if (!shadow_contents_is_one(range->from, range->to))
+        return false;
     if (!contents)
         return true; // it is not looked at
-    if (range->to - range->from > contents->start + contents->bytes - range->from)
-        return false;
     if (shadow_known_refresh(shadow, contents, lane->stream))
         add_written(scan, contents, lane->stream);
     return true;
@@ -192,10 +192,10 @@ static bool join_marks(struct shadow_lane *lane, const struct shadow_ticket *tic
 static bool mark_range(struct shadow_lane *lane, const struct shadow_range *range)
 {
     const struct shadow_contents *contents = shadow_contents_holding(lane->shadow, range->from);
+    if (!shadow_contents_is_one(range->from, range->to))
+        return false; // another object has come meanwhile
     if (!contents)
         return true;
-    if (range->to - range->from > contents->start + contents->bytes - range->from)
-        return false; // another object has come meanwhile
     const uint64_t first = (range->from - contents->base) >> DEVICE_PIECE_SHIFT;
     const uint64_t last = (range->to - 1 - contents->base) >> DEVICE_PIECE_SHIFT;
     const struct device_marking marking = {.marks = shadow_contents_marks(contents).address,

@@ -407,12 +407,12 @@ static struct shadow_scan *range(struct shadow_lane *lane, const struct shadow_w
     const uint64_t from = writing->from, to = writing->to;
     struct shadow_scan_list list = {.kind = EVENT_CONTENTS_WRITTEN};
     struct shadow_contents *contents = shadow_contents_holding(shadow, from);
-    if (!contents || !shadow_known_refresh(shadow, contents, lane->stream))
-        return NULL;
-    if (to - from > contents->start + contents->bytes - from) { // into another object
+    if (!shadow_contents_is_one(from, to)) {
         shadow_known_unseen(shadow, lane->stream);
         return NULL;
     }
+    if (!contents || !shadow_known_refresh(shadow, contents, lane->stream))
+        return NULL;
     struct device_values_job job = shadow_contents_job(contents, DEVICE_RANGE);
     job.from = from;
     job.to = to;
