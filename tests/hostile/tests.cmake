@@ -20,6 +20,7 @@ list(TRANSFORM rows REPLACE "^[A-Z]+\\(([a-z]+),.*" "\\1")
 list(REMOVE_DUPLICATES rows)
 foreach(theme IN LISTS rows)
     glint_test(hostile.${theme} ${CMAKE_CURRENT_SOURCE_DIR}/hostile/run -e 2 -a objects,sync ${theme})
-    set_property(TEST hostile.${theme} APPEND PROPERTY ENVIRONMENT HOSTILE_PROGRAM=$<TARGET_FILE:hostile>)
+    set_property(TEST hostile.${theme} APPEND PROPERTY ENVIRONMENT HOSTILE_PROGRAM=$<TARGET_FILE:hostile>
+        GLINT_PROTECT_PAGES=0) # some of these programs would notice that
 endforeach()
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS hostile/programs.def)
