@@ -132,6 +132,9 @@ static void first_uses_that_were_not_watched_for_are_known_not_to_be(void **stat
             PUT(note, {cases[i].severity, cases[i].note});
         load(&model);
         assert_int_equal(model.host.tracked, cases[i].tracked);
+        assert_int_equal(model.host.given_up, cases[i].setting &&
+                                                  strcmp(cases[i].setting, "off") != 0 &&
+                                                  !cases[i].tracked);
         assert_false(model.host.knows_timing);
         analyze_model_fini(&model);
     }

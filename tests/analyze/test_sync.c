@@ -47,7 +47,9 @@ static void expect_only(struct timed *run, enum analyze_pattern pattern, uint64_
     analyze_free(expect_one(run, pattern, times, &finding));
 }
 
-static void expect_judgement(struct timed *run, uint32_t call, enum analyze_judgement judgement)
+// Returns why the wait is unknown; that is meaningful only if it is.
+static enum analyze_wait_unknown expect_judgement(struct timed *run, uint32_t call,
+                                                  enum analyze_judgement judgement)
 {
     const struct analyze_thresholds thresholds = analyze_default_thresholds();
     struct analyze_waits waits;
@@ -58,8 +60,11 @@ static void expect_judgement(struct timed *run, uint32_t call, enum analyze_judg
     uint32_t wait = analyze_wait_of(&waits, call);
     assert_int_not_equal(wait, ANALYZE_NONE);
     assert_int_equal(waits.waits.items[wait].judgement, judgement);
+    const enum analyze_wait_unknown why =
+        (enum analyze_wait_unknown)waits.waits.items[wait].unknown;
     analyze_waits_fini(&waits);
     analyze_model_fini(&run->model);
+    return why;
 }
 
 static uint32_t a_sync(struct timed *run)
@@ -240,6 +245,33 @@ static void what_may_be_used_unseen_is_not_claimed(void **state)
     sync = a_sync(&run);
     first_use(&run, sync, ANALYZE_NONE, PROFILE_USE_UNWATCHED); // managed memory
     expect_judgement(&run, sync, ANALYZE_UNKNOWN);
+}
+
+static void it_is_said_why_a_wait_is_unknown(void **state)
+{
+    (void)state;
+    static const struct {
+        enum profile_host host;
+        enum analyze_wait_unknown why;
+    } cases[] = {{PROFILE_HOST_PINNED, ANALYZE_WAIT_PINNED},
+                 {PROFILE_HOST_REGISTERED, ANALYZE_WAIT_PINNED},
+                 {PROFILE_HOST_MANAGED, ANALYZE_WAIT_MANAGED},
+                 {PROFILE_HOST_STACK, ANALYZE_WAIT_STACK}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        for (int tracked = 0; tracked <= 1; tracked++) {
+            struct timed run;
+            timed_begin(&run);
+            run.model.host.tracked = tracked;
+            struct analyze_copy *row =
+                timed_copy(&run, device_object(&run), true, PROFILE_MEMORY_PINNED, 10, 0);
+            const uint32_t copy = row->call;
+            row->host = (uint8_t)cases[i].host;
+            uint32_t sync = a_sync(&run);
+            first_use(&run, sync, copy, PROFILE_USE_UNKNOWN);
+            assert_int_equal(expect_judgement(&run, sync, ANALYZE_UNKNOWN),
+                             tracked ? cases[i].why : ANALYZE_WAIT_GIVEN_UP);
+        }
+    }
 }
 
 static void without_first_uses_nothing_is_claimed(void **state)
@@ -1005,6 +1037,7 @@ int main(void)
         cmocka_unit_test(a_wait_for_another_stream_does_not_take_its_place),
         cmocka_unit_test(one_call_that_is_needed_keeps_all_of_its_call_path),
         cmocka_unit_test(what_may_be_used_unseen_is_not_claimed),
+        cmocka_unit_test(it_is_said_why_a_wait_is_unknown),
         cmocka_unit_test(without_first_uses_nothing_is_claimed),
         cmocka_unit_test(data_that_was_not_looked_at_is_as_the_last_that_was),
         cmocka_unit_test(the_time_of_an_event_needs_a_wait_for_it),
