@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures time: clocks FUNCTION launches a kernel, waits for it, and reads the clock by the
-// function, a few times. Near misses: "before" reads it before the wait, "later" after it has
-// submitted other work, and "none" never.
+// function, a few times. "thread" lets a thread wait that then ends. Near misses: "before" reads it
+// before the wait, "later" after it has submitted other work, and "none" never; "thread_later" and
+// "thread_none" do the same with a thread.
 #include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -59,20 +62,44 @@ static void read_clock(const char *way)
         clock_gettime(CLOCK_MONOTONIC, &now);
 }
 
+static CUcontext context;
+
+static void *wait_here(void *unused)
+{
+    (void)unused;
+    CHECK(cuCtxSetCurrent(context));
+    CHECK(cuCtxSynchronize());
+    return NULL;
+}
+
+static void wait_in(const char *way)
+{
+    pthread_t thread;
+    if (strncmp(way, "thread", 6) != 0)
+        CHECK(cuCtxSynchronize());
+    else if (pthread_create(&thread, NULL, wait_here, NULL) || pthread_join(thread, NULL))
+        exit(1);
+}
+
+static bool ends_with(const char *way, const char *word)
+{
+    return strstr(way, word) && strcmp(strstr(way, word), word) == 0;
+}
+
 int main(int count, char **arguments)
 {
     const char *way = count > 1 ? arguments[1] : "none";
     CUdeviceptr memory;
-    start_thread();
+    context = start_thread();
     CHECK(cuMemAlloc_v2(&memory, 4096));
     for (volatile int i = 0; i < ROUNDS; i++) {
         CHECK(cuMemsetD8Async(memory, (unsigned char)i, 4096, NULL));
         if (strcmp(way, "before") == 0)
             read_clock(way);
-        CHECK(cuCtxSynchronize());
-        if (strcmp(way, "later") == 0)
+        wait_in(way);
+        if (ends_with(way, "later"))
             CHECK(cuMemsetD8Async(memory, 1, 4096, NULL));
-        if (strcmp(way, "before") != 0 && strcmp(way, "none") != 0)
+        if (strcmp(way, "before") != 0 && !ends_with(way, "none"))
             read_clock(way);
     }
     CHECK(cuCtxSynchronize());

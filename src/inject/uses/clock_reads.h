@@ -7,6 +7,8 @@
 
 #include "inject/core/call.h"
 
+// Called when the process starts to be recorded.
+void uses_clock_start(void);
 // Called at the end of a call of the thread. waits: it has waited for the GPU.
 void uses_clock_call(const struct core_call *call, bool waits);
 // Says that a wait of the thread was left out.

@@ -36,6 +36,8 @@ static bool start(const struct core_driver *driver)
     const char *plan = util_setting(PLAN_VARIABLE); // a plan closes pages for its own purposes
     uses_state.on = guard_is_asked() && !(plan && *plan);
     core_state.host_ends = uses_state.on;
+    if (uses_state.on)
+        uses_clock_start();
     return uses_state.on;
 }
 
