@@ -3,7 +3,6 @@
 // share of lines goes on with what earlier launches left.
 #include "../base/testing.h"
 
-#include "cache/level.h"
 #include "record/cache_state.h"
 
 enum { LINES = 8192, FIRST = 0x100000 };
@@ -24,10 +23,11 @@ static int end(void **unused)
     return 0;
 }
 
+// Of a GPU with one partition, so that no copies of lines push out others.
 static struct record_cache_state_l2 *take(uint32_t share, bool cold)
 {
     struct record_cache_state_l2 *level =
-        record_cache_state_take(state, cache_preset_find("h200"), share, cold);
+        record_cache_state_take(state, cache_preset_find("rtx3090"), share, cold);
     assert_non_null(level);
     return level;
 }
@@ -44,25 +44,17 @@ static void move(uint64_t rows, uint64_t pitch, enum record_cache_state_mover mo
     assert_true(record_cache_state_move(state, &one, 1));
 }
 
-// Returns how many of the lines, so many apart, need not be read from memory. They are loaded near
-// to their homes, so that no copies of them push out others.
+// Returns how many of the lines, so many apart, need not be read from memory.
 static unsigned hits(const struct record_cache_state_l2 *level, unsigned step)
 {
     struct cache_l2_counts counts[2] = {0};
-    const struct cache_preset *preset = cache_preset_find("h200");
-    for (unsigned i = 0; i < LINES; i++) {
-        const uint64_t line = FIRST / CACHE_LINE_BYTES + i * step;
-        const uint32_t home = cache_home_of(line, preset->partitions);
-        cache_l2_run(
-            level->l2,
-            &(struct cache_request){
-                .line = line,
-                .owner = 1,
-                .multiprocessor = (uint16_t)(home * preset->multiprocessors / preset->partitions),
-                .kind = CACHE_LOAD,
-                .sectors = 15},
-            1, counts);
-    }
+    for (unsigned i = 0; i < LINES; i++)
+        cache_l2_run(level->l2,
+                     &(struct cache_request){.line = FIRST / CACHE_LINE_BYTES + i * step,
+                                             .owner = 1,
+                                             .kind = CACHE_LOAD,
+                                             .sectors = 15},
+                     1, counts);
     return LINES - (unsigned)(counts[1].read / CACHE_SECTORS);
 }
 
@@ -142,7 +134,7 @@ static void smaller_shares_go_on(void **unused)
 static void larger_shares_are_filled_first(void **unused)
 {
     (void)unused;
-    const struct cache_preset *h200 = cache_preset_find("h200");
+    const struct cache_preset *h200 = cache_preset_find("rtx3090");
     const uint64_t room = h200->l2.bytes * h200->partitions / CACHE_LINE_BYTES / 2;
     const struct record_cache_state_l2 *small = take(CACHE_ALL / 4, true);
     move(1, 0, RECORD_CACHE_STORES);
