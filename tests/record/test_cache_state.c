@@ -134,8 +134,8 @@ static void smaller_shares_go_on(void **unused)
 static void larger_shares_are_filled_first(void **unused)
 {
     (void)unused;
-    const struct cache_preset *h200 = cache_preset_find("rtx3090");
-    const uint64_t room = h200->l2.bytes * h200->partitions / CACHE_LINE_BYTES / 2;
+    const struct cache_preset *preset = cache_preset_find("rtx3090");
+    const uint64_t room = preset->l2.bytes * preset->partitions / CACHE_LINE_BYTES / 2;
     const struct record_cache_state_l2 *small = take(CACHE_ALL / 4, true);
     move(1, 0, RECORD_CACHE_STORES);
     assert_ptr_equal(take(CACHE_ALL / 2, false), small);
