@@ -111,6 +111,10 @@ int main(int argc, char **argv)
     } else if (strcmp(name, "exported") == 0) {
         CHECK(cuMemExportToShareableHandle(&file, memory, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
                                            0));
+    } else if (strcmp(name, "bound") == 0) { // to nothing, which fails
+        (void)cuMulticastBindMem(0, 0, memory, 0, bytes, 0);
+    } else if (strcmp(name, "bound_address") == 0) {
+        (void)cuMulticastBindAddr(0, 0, other, bytes, 0);
     }
     CHECK(cuMemsetD8_v2(other, 2, bytes));
     CHECK(cuMemcpyDtoH_v2(host, other, bytes));

@@ -19,7 +19,7 @@ found_in() {
     "$GLINT" report --format json "$work/profile" >"$work/json"
 }
 
-for name in nothing set copy move rows graph unmapped twice exported; do
+for name in nothing set copy move rows graph unmapped twice exported bound bound_address; do
     found_in $name objects
     echo "$name: unused $(found unused-allocation)dead $(found dead-write)"
 done >"$work/found"
@@ -37,6 +37,8 @@ graph: unused 1 dead 4
 unmapped: unused 2 dead 4 
 twice: unused 1 dead 
 exported: unused 1 dead 
+bound: unused 1 dead 
+bound_address: unused 1 dead 
 again: redundant 2 
 between: redundant 
 END

@@ -248,6 +248,15 @@ HOOKED(cuMemGetHandleForAddressRange,
        (void *handle, CUdeviceptr dptr, size_t size, CUmemRangeHandleType type,
         unsigned long long flags),
        (handle, dptr, size, type, flags), NO_STREAM, { exports(&call, dptr, size); }, {})
+// Memory that is bound to a multicast object is also used through the mapping of that object.
+HOOKED(cuMulticastBindMem,
+       (CUmemGenericAllocationHandle object, size_t at, CUmemGenericAllocationHandle handle,
+        size_t from, size_t bytes, unsigned long long flags),
+       (object, at, handle, from, bytes, flags), NO_STREAM, { share(handle); }, {})
+HOOKED(cuMulticastBindAddr,
+       (CUmemGenericAllocationHandle object, size_t at, CUdeviceptr address, size_t bytes,
+        unsigned long long flags),
+       (object, at, address, bytes, flags), NO_STREAM, { core_object_share(address); }, {})
 HOOKED(cuMemPoolExportToShareableHandle,
        (void *handle, CUmemoryPool pool, CUmemAllocationHandleType type, unsigned long long flags),
        (handle, pool, type, flags), NO_STREAM, {}, {})

@@ -299,6 +299,8 @@ static bool uses_all(const struct core_call *call)
     case HOOK_cuLaunchKernelEx_ptsz: return false; // see correct_uses_launch
     case HOOK_cuPointerSetAttribute:
     case HOOK_cuMemRetainAllocationHandle:
+    case HOOK_cuMulticastBindAddr:
+    case HOOK_cuMulticastBindMem:
     case HOOK_cuTensorMapEncodeIm2col:
     case HOOK_cuTensorMapEncodeIm2colWide:
     case HOOK_cuTensorMapEncodeTiled:
