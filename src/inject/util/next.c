@@ -21,7 +21,7 @@ struct symbols {
 };
 
 // base: where the object is loaded.
-static struct symbols symbols_of(const ElfW(Dyn) * dynamic, ElfW(Addr) base)
+static struct symbols symbols_of(const ElfW(Dyn) * dynamic, uint64_t base)
 {
     struct symbols symbols = {0};
     for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
@@ -90,7 +90,7 @@ static uint32_t find_symbol(const struct symbols *symbols, const char *name, boo
 }
 
 // Returns the function in the object; NULL: it does not define it.
-static void *find_in(const ElfW(Dyn) * dynamic, ElfW(Addr) base, const char *name, bool old)
+static void *find_in(const ElfW(Dyn) * dynamic, uint64_t base, const char *name, bool old)
 {
     const struct symbols symbols = symbols_of(dynamic, base);
     const uint32_t index = symbols.table && symbols.strings ? find_symbol(&symbols, name, old) : 0;
@@ -118,7 +118,7 @@ struct search {
 };
 
 // Returns what was found after this library; NULL: nothing yet.
-static void *look_in(struct search *search, const ElfW(Dyn) * dynamic, ElfW(Addr) base)
+static void *look_in(struct search *search, const ElfW(Dyn) * dynamic, uint64_t base)
 {
     if (dynamic == _DYNAMIC) {
         search->behind = true;
