@@ -145,13 +145,17 @@ static void place_all(struct oracle_words *words, const struct ptx_module *modul
         place_in(words, module, entry, false, &placed, &used);
     else
         place_in(words, module, entry, true, &placed, &used);
-    for (int dynamic = 0; dynamic < 2; dynamic++) {
-        for (const struct ptx_item *item = module->first; item; item = item->next) {
-            const struct ptx_var *var = item->kind == PTX_ITEM_VAR ? item->var : NULL;
-            if (var && var->space == PTX_SPACE_SHARED && (var->size_bytes == 0) == dynamic &&
-                has(&reached, var->name) && !has(&placed, var->name))
-                place(words, var, dynamic, &used);
-        }
+    for (const struct ptx_item *item = module->first; item; item = item->next) {
+        const struct ptx_var *var = item->kind == PTX_ITEM_VAR ? item->var : NULL;
+        if (var && var->space == PTX_SPACE_SHARED && var->size_bytes && has(&reached, var->name) &&
+            !has(&placed, var->name))
+            place(words, var, false, &used);
+    }
+    for (unsigned i = 0; i < words->told->array_count; i++) {
+        const struct oracle_array *array = &words->told->arrays[i];
+        const struct ptx_var *var = array->dynamic ? find_var(module, entry, array->name) : NULL;
+        if (var)
+            place(words, var, true, &used);
     }
     base_array_fini(&reached.names);
     base_array_fini(&placed.names);
