@@ -395,8 +395,8 @@ static uint32_t way_at(const struct cache_level *level, uint64_t set, uint32_t a
 // Whether the line of that age was only copied.
 static bool is_weak(const struct cache_level *level, uint64_t set, uint32_t age)
 {
-    return level->form == CACHE_LRU_16 &&
-           age + ((const struct cache_head_16 *)level->heads)[set].weak >= level->ways;
+    const struct cache_head_16 *head = (const struct cache_head_16 *)level->heads + set;
+    return level->form == CACHE_LRU_16 && age + head->weak + head->free >= level->ways;
 }
 
 // Brings one line of a set, if it is sampled.

@@ -293,9 +293,8 @@ static void copies_leave_first(void **state)
 
 // A part of the ways is free at first. When lines have taken these, those that were only copied
 // leave, the oldest first, although three ways hold nothing that was used.
-static void copies_leave_before_others_come(void **state)
+static void check_copies_leave(bool thin)
 {
-    (void)state;
     struct cache_preset preset = small;
     struct l2_test test;
     preset.partitions = 1;
@@ -303,12 +302,26 @@ static void copies_leave_before_others_come(void **state)
     begin(&test, &preset);
     for (uint64_t line = 0; line < 6; line++)
         cache_l2_copy(test.l2, line, test.counts);
+    if (thin) {
+        struct cache_l2 *same = cache_l2_thin(test.l2, CACHE_ALL);
+        assert_non_null(same);
+        cache_l2_destroy(test.l2);
+        test.l2 = same;
+    }
     hits_of(&test, 100, 107 + 4);
     assert_int_equal(hits_of(&test, 4, 6), 2 * CACHE_SECTORS);
     assert_int_equal(hits_of(&test, 100, 111), 11 * CACHE_SECTORS);
-    assert_int_equal(hits_of(&test, 0, 3), 0); // what nothing used goes now
+    assert_int_equal(hits_of(&test, 3, 4), 0); // what nothing used goes now
+    assert_int_equal(hits_of(&test, 0, 2), 0);
     assert_int_equal(hits_of(&test, 100, 111), 11 * CACHE_SECTORS);
     cache_l2_destroy(test.l2);
+}
+
+static void copies_leave_before_others_come(void **state)
+{
+    (void)state;
+    check_copies_leave(false);
+    check_copies_leave(true); // what another share takes over is the same
 }
 
 // A store beyond what may be dirty has another line written, which stays.
