@@ -319,8 +319,8 @@ static bool take_call(void *user, const struct profile_call *call)
     return !loading->failed && !loading->ended;
 }
 
-// A record that was being written when the program ended may be of any kind. What it tells happened
-// last, so it is treated as one more call that did not return.
+// A record that was being written when the program ended may be of any kind. What it describes
+// happened last, so it is treated as one more call that did not return.
 static void add_last_unfinished(struct analyze_loading *loading,
                                 const struct profile_program *program)
 {

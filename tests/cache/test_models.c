@@ -267,15 +267,22 @@ static uint64_t hits_of(struct l2_test *test, uint64_t from, uint64_t to)
     return test->counts[0].kinds[CACHE_LOAD].hits - before;
 }
 
+// One partition, with one set of 16 ways.
+static struct cache_preset one_set(void)
+{
+    struct cache_preset preset = small;
+    preset.partitions = 1;
+    preset.l2 = (struct cache_shape){16 * CACHE_LINE_BYTES, 16, CACHE_LRU};
+    return preset;
+}
+
 // Copies fill what is free, up to half of a set, and then take the room of each other: the last
 // ones stay. Of lines that were used they take one in a set.
 static void copies_leave_first(void **state)
 {
     (void)state;
-    struct cache_preset preset = small;
     struct l2_test test;
-    preset.partitions = 1;
-    preset.l2 = (struct cache_shape){16 * CACHE_LINE_BYTES, 16, CACHE_LRU};
+    const struct cache_preset preset = one_set();
     begin(&test, &preset);
     for (uint64_t line = 0; line < 10; line++)
         cache_l2_copy(test.l2, line, test.counts);
@@ -295,10 +302,8 @@ static void copies_leave_first(void **state)
 // leave, the oldest first, although three ways hold nothing that was used.
 static void check_copies_leave(bool thin)
 {
-    struct cache_preset preset = small;
     struct l2_test test;
-    preset.partitions = 1;
-    preset.l2 = (struct cache_shape){16 * CACHE_LINE_BYTES, 16, CACHE_LRU};
+    const struct cache_preset preset = one_set();
     begin(&test, &preset);
     for (uint64_t line = 0; line < 6; line++)
         cache_l2_copy(test.l2, line, test.counts);
@@ -328,11 +333,9 @@ static void copies_leave_before_others_come(void **state)
 static void not_all_may_be_dirty(void **state)
 {
     (void)state;
-    struct cache_preset preset = small;
     struct l2_test test;
-    preset.partitions = 1;
+    struct cache_preset preset = one_set();
     preset.most_dirty = 25;
-    preset.l2 = (struct cache_shape){16 * CACHE_LINE_BYTES, 16, CACHE_LRU};
     begin(&test, &preset);
     for (uint64_t line = 0; line < 4; line++)
         does(&test, 0, CACHE_STORE, line, 15, 15);

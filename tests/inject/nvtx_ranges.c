@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches a kernel inside and outside of NVTX ranges, each time on an object of its own size.
+// Launches a kernel inside and outside of NVTX ranges, each time on an object of another size.
 // Compiled with the vendor's headers (WITH_VENDOR_HEADERS), it works as real programs do. Otherwise
 // it contacts the library in the same way as those headers, with our declarations.
 //
-// nvtx_ranges [ARGUMENT]: own: names a library of its own for NVTX; none: does not use NVTX.
+// nvtx_ranges [ARGUMENT]: own: names another library for NVTX; none: does not use NVTX.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,10 +5,10 @@
 // Rounds of the kernel's loops are the same in both. Loops of probes end, and so do not count: a
 // round of an outer loop clears the rounds of the loops in it.
 //
-// Loops are told apart by the instruction that they jump to. One at a lower address counts as the
-// outer one, so that the outermost loop of a path that spins keeps its count, whatever happens in
-// it. If there are too many loops, rounds of inner ones count for the innermost known one: a path
-// may then be said to spin too early, but a path that spins is always found.
+// Loops are distinguished by the instruction that they jump to. One at a lower address counts as
+// the outer one, so that the outermost loop of a path that spins keeps its count, whatever happens
+// in it. If there are too many loops, rounds of inner ones count for the innermost known one: a
+// path may then be said to spin too early, but a path that spins is always found.
 #include "rounds.h"
 
 enum { MOST_ROUNDS = 4096 }; // for which others wait at a join

@@ -62,7 +62,7 @@ READS(clock_t, clock, (void), ())
 READS(clock_t, times, (struct tms * spent), (spent))
 READS(int, getrusage, (int whose, struct rusage *usage), (whose, usage))
 READS(int, ftime, (struct timeb * now), (now)) // new programs cannot be linked with it any more
-// What is left of a timer tells the time, too.
+// The remaining time of a timer also reveals the time.
 READS(int, getitimer, (int which, struct itimerval *left), (which, left))
 READS(int, timer_gettime, (timer_t timer, struct itimerspec *left), (timer, left))
 READS(int, timerfd_gettime, (int file, struct itimerspec *left), (file, left))
