@@ -382,6 +382,14 @@ void driver_wait_context(struct driver_context *context)
     wait_for_all(context);
 }
 
+bool driver_is_busy(const struct driver_context *context)
+{
+    for (const struct driver_stream *stream = context->streams; stream; stream = stream->next)
+        if (unfinished(stream, driver.sequence))
+            return true;
+    return false;
+}
+
 void driver_wait_device(void)
 {
     wait_for_all(NULL);

@@ -111,6 +111,11 @@ static CUresult enqueue(const struct driver_launch *launch, CUstream handle)
     driver_flush_output();
     struct driver_op op;
     DRIVER_TRY(driver_launch_op(launch, &op));
+    driver_lock();
+    if (launch->function->late)
+        driver_wait_context(context);
+    launch->function->late = false;
+    driver_unlock();
     struct driver_stream *stream;
     CUresult result = driver_enter_stream(handle, &context, &stream);
     if (result != CUDA_SUCCESS) {

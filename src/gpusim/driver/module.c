@@ -230,10 +230,14 @@ static void answer_options(unsigned count, const CUjit_option *options, void **v
 
 // --- Modules -------------------------------------------------------------------------------------
 
-// If context is NULL, the module is a library.
+// If context is NULL, the module is a library. As on an H200, code is loaded into a context when
+// its work has ended. The code of a function whose handle the program gets meanwhile is loaded when
+// the function is launched, and the launch waits.
 static void enter_module(struct driver_context *context, struct driver_module *module)
 {
     driver_lock();
+    if (context)
+        driver_wait_context(context);
     struct driver_module **list = context ? &context->modules : &driver.libraries;
     module->context = context;
     module->next = *list;
@@ -333,6 +337,10 @@ CUresult cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name)
     struct driver_function *function;
     DRIVER_TRY(driver_module_function(module, name, &function));
     *hfunc = (CUfunction)function;
+    driver_lock();
+    function->late |= !function->known && module->context && driver_is_busy(module->context);
+    function->known = true;
+    driver_unlock();
     return CUDA_SUCCESS;
 }
 

@@ -15,6 +15,8 @@ struct driver_function {
     int carveout;
     CUfunc_cache cache;
     int cluster_policy, cluster[3];
+    bool known; // the program has its handle
+    bool late;  // since work was underway, its code is loaded by the first launch
 };
 
 struct driver_module {

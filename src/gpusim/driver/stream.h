@@ -70,6 +70,8 @@ void driver_wait(struct driver_command *command);
 void driver_wait_stream(struct driver_stream *stream);
 void driver_wait_context(struct driver_context *context);
 void driver_wait_device(void);
+// Returns whether a command of the context is not done. Locked.
+bool driver_is_busy(const struct driver_context *context);
 
 // Begins an API function that takes a stream: finds context and stream. On CUDA_SUCCESS the lock is
 // held.
