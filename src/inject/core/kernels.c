@@ -306,6 +306,25 @@ void core_kernel_set_shared(const void *handle, unsigned bytes)
     util_mutex_unlock(&core_state.lock, RANK_STATE);
 }
 
+uint32_t core_kernel_limit(CUfunction function, CUfunction_attribute attribute)
+{
+    int value = 0;
+    return REAL(cuFuncGetAttribute)(&value, attribute, function) == CUDA_SUCCESS ? (uint32_t)value
+                                                                                 : UINT32_MAX;
+}
+
+bool core_kernel_has_shape(const unsigned grid[3], const unsigned block[3], uint32_t most_threads)
+{
+    static const unsigned most_blocks[] = {INT32_MAX, UINT16_MAX, UINT16_MAX};
+    uint64_t threads = 1;
+    for (int i = 0; i < 3; i++) {
+        if (grid[i] - 1 >= most_blocks[i] || block[i] - 1 >= UINT16_MAX)
+            return false;
+        threads *= block[i];
+    }
+    return threads <= most_threads;
+}
+
 void core_kernel_shape(const void *handle, unsigned block[3], unsigned *shared_bytes)
 {
     util_mutex_lock(&core_state.lock, RANK_STATE);

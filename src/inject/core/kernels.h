@@ -44,6 +44,13 @@ CUfunction core_kernel_function(const void *handle);
 // dropped. NULL: the handle is unknown, or `make` returned NULL.
 void *core_kernel_kept(const void *handle, void *(*make)(uint32_t module, const char *name));
 
+// Returns an attribute of the function that limits launches; UINT32_MAX: the driver does not report
+// it.
+uint32_t core_kernel_limit(CUfunction function, CUfunction_attribute attribute);
+// Returns whether drivers launch kernels with such a grid and block on any GPU. most_threads: of a
+// block of the kernel.
+bool core_kernel_has_shape(const unsigned grid[3], const unsigned block[3], uint32_t most_threads);
+
 // The block shape and the shared memory that pre-CUDA 4 functions set for the next launch.
 void core_kernel_set_shape(const void *handle, const unsigned block[3]);
 void core_kernel_set_shared(const void *handle, unsigned bytes);

@@ -11,6 +11,7 @@
 #include "inject/core/kernels.h"
 #include "inject/core/variables.h"
 #include "inject/correct/wait/print.h"
+#include "inject/probe/kernel.h"
 #include "inject/probe/module.h"
 
 #include <xxhash.h>
@@ -224,12 +225,19 @@ UNLOADED(cuLibraryUnload, CUlibrary)
 
 // --- Kernels -------------------------------------------------------------------------------------
 
+static void prepare(CUfunction function, const struct core_call *call)
+{
+    if (probe_state)
+        probe_kernel_prepare(function, call->current);
+}
+
 HOOKED(cuModuleGetFunction, (CUfunction * function, CUmodule module, const char *name),
        (function, module, name), NO_STREAM, {}, {
            if (result == CUDA_SUCCESS) {
                const uint32_t number = core_module_of(module);
                core_kernel_note(*function, number, name, false);
                core_variables_tell(number, *function, call.context);
+               prepare(*function, &call);
            }
        })
 HOOKED(cuLibraryGetKernel, (CUkernel * kernel, CUlibrary library, const char *name),
@@ -239,8 +247,10 @@ HOOKED(cuLibraryGetKernel, (CUkernel * kernel, CUlibrary library, const char *na
        })
 HOOKED(cuKernelGetFunction, (CUfunction * function, CUkernel kernel), (function, kernel), NO_STREAM,
        {}, {
-           if (result == CUDA_SUCCESS)
+           if (result == CUDA_SUCCESS) {
                core_variables_tell(core_kernel_alias(*function, kernel), *function, call.context);
+               prepare(*function, &call);
+           }
        })
 HOOKED(cuLibraryGetModule, (CUmodule * module, CUlibrary library), (module, library), NO_STREAM, {},
        {

@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inject/core/kernels.h"
+
 enum { KEPT_MOST = 64 }; // answers kept for a clone; for other shapes the driver is asked each time
 
 // How many blocks run at once with either function, for one combination of what that depends on.
@@ -106,6 +108,12 @@ static void keep(struct probe_clone *clone, const struct probe_fit *fit)
     kept->next = atomic_load(&clone->fits);
     while (!atomic_compare_exchange_weak(&clone->fits, &kept->next, kept))
         ;
+}
+
+bool probe_fit_is_refused(const struct probe_clone *clone, const struct probe_shape *shape)
+{
+    return !core_kernel_has_shape(shape->grid, shape->block, clone->most_threads) ||
+           shape->shared_bytes > atomic_load(&clone->limit);
 }
 
 bool probe_fit_matters(const struct probe_kernel *kernel, const struct probe_shape *shape)

@@ -12,6 +12,10 @@ struct probe_shape { // of a launch
     bool cooperative;
 };
 
+// Returns whether the driver refuses such a launch of the original kernel before it reads any
+// parameter. The program need not have any then.
+bool probe_fit_is_refused(const struct probe_clone *clone, const struct probe_shape *shape);
+
 // Returns whether blocks of such a launch may wait for each other.
 bool probe_fit_matters(const struct probe_kernel *kernel, const struct probe_shape *shape);
 

@@ -331,6 +331,8 @@ static struct probe_clone *new_clone(struct probe_kernel *kernel, const void *ha
     }
     made->context = context;
     made->original = core_kernel_function(handle);
+    made->most_threads = core_kernel_limit(made->original, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+    atomic_store(&made->limit, UINT32_MAX);
     atomic_store(&made->settings, UINT32_MAX);
     find_clone(kernel, made);
     util_mutex_lock(&probe_state->lock, RANK_PROBE);
@@ -345,11 +347,6 @@ static struct probe_clone *new_clone(struct probe_kernel *kernel, const void *ha
         free(made);
         return clone;
     }
-    if (!made->function && atomic_load(&kernel->number))
-        tell_probe(
-            atomic_load(&kernel->number), 0,
-            "the driver does not load its clone with probes, or reports other parameters than "
-            "its PTX declares");
     return made;
 }
 
@@ -360,6 +357,12 @@ struct probe_clone *probe_kernel_clone(struct probe_kernel *kernel, const void *
     const uint32_t settings = atomic_load(&kernel->settings);
     if (!clone)
         clone = new_clone(kernel, handle, context->number);
+    if (clone && !clone->function && atomic_load(&kernel->number) &&
+        !atomic_exchange(&clone->told, true))
+        tell_probe(
+            atomic_load(&kernel->number), 0,
+            "the driver does not load its clone with probes, or reports other parameters than "
+            "its PTX declares");
     if (!clone || !clone->function)
         return NULL;
     if (atomic_load(&clone->settings) != settings) {
@@ -367,6 +370,18 @@ struct probe_clone *probe_kernel_clone(struct probe_kernel *kernel, const void *
         atomic_store(&clone->settings, settings);
     }
     return clone;
+}
+
+void probe_kernel_prepare(const void *handle, struct core_context *context)
+{
+    struct probe_kernel *kernel = context ? probe_kernel_of(handle) : NULL;
+    CUstreamCaptureMode mode;
+    if (!kernel || !kernel->about)
+        return;
+    const bool relaxed = probe_relax(&mode);
+    if (probe_kernel_clone(kernel, handle, context))
+        shadow_prepare(context, probe_state->facts);
+    probe_unrelax(relaxed, &mode);
 }
 
 // --- Parameters ----------------------------------------------------------------------------------

@@ -18,8 +18,10 @@ struct probe_clone {
     _Atomic uint32_t settings; // value of the kernel's `settings` that were last set on the clone
     struct probe_fit *_Atomic fits;   // see fit.c
     struct probe_room *_Atomic rooms; // see spare.c
+    _Atomic bool told;                // that there is no function
+    uint32_t most_threads;            // of a block of the original
     // The most dynamic shared memory that the program allows the kernel, and that glint allows the
-    // clone, which is 0 unless it is more.
+    // clone, which is 0 unless it is more. UINT32_MAX: the driver does not report it.
     _Atomic uint32_t limit, raised;
     uint64_t variables[]; // by root: its address; 0 for parameters
 };
@@ -53,6 +55,11 @@ bool probe_kernel_chosen(struct probe_kernel *kernel);
 // none.
 struct probe_clone *probe_kernel_clone(struct probe_kernel *kernel, const void *handle,
                                        const struct core_context *context);
+
+// Loads what launches of the kernel need, if it has probes. Called where the program gets the
+// function, and the driver loads it: a launch must not load anything, because the driver then waits
+// for all work that runs. The context is current; NULL: there is none.
+void probe_kernel_prepare(const void *handle, struct core_context *context);
 
 // Says that the kernel runs unwatched in the context.
 void probe_kernel_unwatched(const struct probe_kernel *kernel, struct core_context *context);

@@ -80,12 +80,14 @@ static void begin(struct probe_launch *launch, struct core_call *call, struct pr
     probe_unrelax(relaxed, &mode);
     const struct probe_shape asked = shape_of(call);
     launch->kernel = kernel;
+    if (clone && probe_fit_is_refused(clone, &asked)) {
+        launch->refused = true;
+        return;
+    }
     if (clone && probe_fit_is_lost(kernel, clone, call->current, &asked)) {
         probe_kernel_note(kernel, PROBE_FIT_LOST);
         return;
     }
-    if (clone && !probe_spare_allows(clone, asked.shared_bytes))
-        return; // the driver refuses the original
     launch->params = clone ? probe_params_make(kernel, clone, pointers, extra) : NULL;
     if (launch->params) {
         struct shadow_launch about = {
@@ -126,10 +128,11 @@ void probe_launch_begin(struct probe_launch *launch, struct core_call *call, CUf
 {
     struct probe_kernel *kernel = call->detail.launch.kernel ? probe_kernel_of(function) : NULL;
     launch->ticket = NULL;
+    launch->refused = false;
     if (!kernel)
         return;
     begin(launch, call, kernel, function, pointers, extra);
-    if (!launch->ticket && !(call->flags & EVENT_CALL_CAPTURED))
+    if (!launch->ticket && !launch->refused && !(call->flags & EVENT_CALL_CAPTURED))
         probe_kernel_unwatched(kernel, call->current);
 }
 

@@ -9,6 +9,7 @@
 // One launch, as the hook makes it.
 struct probe_launch {
     struct shadow_ticket *ticket; // NULL: it is not watched
+    bool refused;                 // the driver refuses it, so that nothing runs
     struct probe_kernel *kernel;
     struct probe_params *params;
     CUfunction function;   // launched instead, with params->pointers

@@ -112,11 +112,6 @@ bool probe_spare_fits(const struct probe_kernel *kernel, struct probe_clone *clo
     return is_enough(kernel, known, shape);
 }
 
-bool probe_spare_allows(struct probe_clone *clone, unsigned shared_bytes)
-{
-    return !atomic_load(&clone->raised) || shared_bytes <= atomic_load(&clone->limit);
-}
-
 void probe_spare_free(struct probe_clone *clone)
 {
     for (struct probe_room *room = atomic_load(&clone->rooms); room;) {

@@ -12,9 +12,6 @@
 bool probe_spare_fits(const struct probe_kernel *kernel, struct probe_clone *clone,
                       const struct core_context *context, const struct probe_shape *shape,
                       uint32_t bytes);
-// Returns whether the program's limit allows a launch of the kernel so much dynamic shared memory,
-// or whether the clone has that limit, too.
-bool probe_spare_allows(struct probe_clone *clone, unsigned shared_bytes);
 void probe_spare_free(struct probe_clone *clone);
 
 #endif

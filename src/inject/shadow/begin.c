@@ -150,6 +150,18 @@ static bool is_reduced(uint32_t facts)
                     INSTRUMENT_SHARED | INSTRUMENT_CACHE);
 }
 
+void shadow_prepare(struct core_context *context, uint32_t facts)
+{
+    struct shadow *shadow = is_reduced(facts) ? shadow_of(context) : NULL;
+    if (!shadow || atomic_load(&shadow->failed))
+        return;
+    util_mutex_lock(&shadow->lock, RANK_SHADOW);
+    shadow_reduce_load(shadow, facts & INSTRUMENT_COUNTS);
+    if (facts & INSTRUMENT_VALUES)
+        shadow_scan_load(shadow, true);
+    util_mutex_unlock(&shadow->lock, RANK_SHADOW);
+}
+
 static bool enter(struct shadow_ticket *ticket, const struct shadow_launch *launch,
                   struct instrument_context *about, struct root_arrays *arrays)
 {

@@ -164,10 +164,12 @@ static bool add_slab(struct shadow *shadow, struct shadow_heap *heap, uint64_t b
     void *host = NULL;
     CUdeviceptr device = 0;
     const CUstreamCaptureMode mode = shadow_relax();
-    const CUresult result =
-        heap->pinned ? REAL(cuMemHostAlloc)(&host, want,
-                                            CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP)
-                     : REAL(cuMemAlloc_v2)(&device, want);
+    // The driver may place the program's pinned allocations beside these, and then reports the same
+    // flags for them (H200, driver 580). So the flags are those that the program gets by default.
+    // With unified addresses, the memory is portable without the flag.
+    const CUresult result = heap->pinned
+                                ? REAL(cuMemHostAlloc)(&host, want, CU_MEMHOSTALLOC_DEVICEMAP)
+                                : REAL(cuMemAlloc_v2)(&device, want);
     slab.address = heap->pinned ? (uint64_t)(uintptr_t)host : device;
     shadow_restore(mode);
     if (result == CUDA_ERROR_OUT_OF_MEMORY)

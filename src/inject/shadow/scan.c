@@ -34,8 +34,7 @@ struct shadow_scan {
 
 // --- The code ------------------------------------------------------------------------------------
 
-// With shadow->lock held.
-static bool load(struct shadow *shadow, bool words)
+bool shadow_scan_load(struct shadow *shadow, bool words)
 {
     const struct shadow_code_kernel kernels[] = {
         {DEVICE_VALUES_SCAN, &shadow->scans[words], DEVICE_VALUES_SHARED},
@@ -164,7 +163,7 @@ struct shadow_scan *shadow_scan_start(struct shadow_lane *lane, struct shadow_sc
     }
     bool good = shadow_code_work(lane, &lane->scan_work, jobs * DEVICE_VALUES_WORK);
     for (struct shadow_scan *scan = scans; scan && good; scan = scan->next)
-        good = load(shadow, scan->words) && take_landing(shadow, scan);
+        good = shadow_scan_load(shadow, scan->words) && take_landing(shadow, scan);
     if (!good || !shadow_own_wait(shadow, lane->stream)) {
         for (const struct shadow_scan *scan = scans; scan; scan = scan->next)
             shadow->unlooked += scan->count;
@@ -214,7 +213,7 @@ bool shadow_scan_mark(struct shadow_lane *lane, const struct device_marking *mar
     struct shadow *shadow = lane->shadow;
     struct device_marking about = *marking;
     void *params[] = {&about};
-    if (!load(shadow, true) || !shadow_own_wait(shadow, lane->stream))
+    if (!shadow_scan_load(shadow, true) || !shadow_own_wait(shadow, lane->stream))
         return false;
     const uint64_t places = about.other ? (uint64_t)about.mask + 1 : about.count;
     const uint64_t wanted = (places + DEVICE_VALUES_THREADS - 1) / DEVICE_VALUES_THREADS,

@@ -30,6 +30,9 @@ void shadow_scan_peers(const struct shadow_ticket *ticket, bool marked, struct c
 
 // --- With shadow->lock ---------------------------------------------------------------------------
 
+// Loads the code that looks at contents: at arrays of words, or at everything.
+bool shadow_scan_load(struct shadow *shadow, bool words);
+
 // A list of scans that is being made.
 struct shadow_scan_list {
     struct shadow_scan *first, *last;

@@ -20,7 +20,8 @@ enum { MOST_PARAMS = 4096, CHUNK_BYTES = CORRECT_CHUNK_BYTES };
 
 struct params { // of a kernel
     bool known;
-    bool plain; // the plan calls the kernel plain
+    bool plain;            // the plan calls the kernel plain
+    uint32_t most_threads; // of a block
     uint32_t count;
     uint32_t bytes[];
 };
@@ -176,6 +177,7 @@ static const struct params *ask_params(CUfunction function)
     if (params) { // the driver reports the end of the list by an error; an older driver knows no
                   // parameters
         params->known = result == CUDA_ERROR_INVALID_VALUE;
+        params->most_threads = core_kernel_limit(own, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
         params->plain =
             REAL(cuFuncGetName)(&name, own) == CUDA_SUCCESS && name && correct_is_plain(name);
     }
@@ -215,9 +217,15 @@ static bool scan_params(struct core_call *call, CUfunction function, void **poin
 {
     const char *buffer;
     size_t bytes;
+    const struct event_launch *launch = &call->detail.launch;
     const struct params *params = params_of(function);
     if (!params || !params->plain)
         return true;
+    if (!core_kernel_has_shape(launch->grid, launch->block, params->most_threads) ||
+        launch->dynamic_shared_bytes >
+            core_kernel_limit(core_kernel_function(function),
+                              CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES))
+        return false; // the driver refuses it before it reads parameters
     if (extra && find_packed(extra, &buffer, &bytes))
         return scan_param(call, buffer, bytes);
     if (!params->known || (params->count && !pointers))

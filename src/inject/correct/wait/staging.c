@@ -68,7 +68,8 @@ static struct correct_stage *make(size_t bytes)
     if (!place || correct_state.staging.refused || correct_state.staging.bytes + bytes > MOST_BYTES)
         return NULL;
     void *memory = NULL;
-    if (REAL(cuMemHostAlloc)(&memory, bytes, CU_MEMHOSTALLOC_PORTABLE) != CUDA_SUCCESS) {
+    // The flags may become those of the program's own allocations: see src/inject/shadow/memory.c.
+    if (REAL(cuMemHostAlloc)(&memory, bytes, CU_MEMHOSTALLOC_DEVICEMAP) != CUDA_SUCCESS) {
         correct_state.staging.refused = true; // the remaining pinned memory is left to the program
         return NULL;
     }
