@@ -83,13 +83,25 @@ void locks_mutex(void)
     beside(prepare_mutex, with_mutex);
 }
 
+// Returns whether the system has such a lock in this memory. Where it does not (memory of a real
+// driver), the C library ends the program.
+static bool has_futex(struct shared *shared, int operation)
+{
+    const bool works = syscall(SYS_futex, &shared->turn, operation, 0, NULL, NULL, 0) >= 0;
+    shared->turn = 0;
+    return works;
+}
+
 static void prepare_special(struct shared *shared, int robust, int protocol)
 {
     pthread_mutexattr_t attribute;
     pthread_mutexattr_init(&attribute);
-    pthread_mutexattr_setrobust(&attribute, robust);
-    pthread_mutexattr_setprotocol(&attribute, protocol);
-    pthread_mutexattr_setpshared(&attribute, PTHREAD_PROCESS_SHARED);
+    if (has_futex(shared, FUTEX_WAKE)) {
+        pthread_mutexattr_setrobust(&attribute, robust);
+        pthread_mutexattr_setpshared(&attribute, PTHREAD_PROCESS_SHARED);
+        if (has_futex(shared, FUTEX_LOCK_PI))
+            pthread_mutexattr_setprotocol(&attribute, protocol);
+    }
     pthread_mutex_init(&shared->mutex, &attribute);
 }
 

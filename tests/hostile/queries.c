@@ -2,6 +2,7 @@
 // What the program asks the driver: glint's streams, memory, modules and clones must not show.
 #include <dlfcn.h>
 #include <semaphore.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "hostile.h"
@@ -347,7 +348,11 @@ void queries_errors(void)
     CUdeviceptr memory;
     CUmodule module;
     CUstream stream;
-    void *params[] = {&memory};
+    // The first parameter is there, the others are not: the driver does not look at them.
+    char *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(pages == MAP_FAILED || mprotect(pages + PAGE, PAGE, PROT_NONE));
+    void **params = (void **)(pages + PAGE) - 1;
+    params[0] = &memory;
     say_code("alloc", cuMemAlloc_v2(&memory, 0));
     say_code("free", cuMemFree_v2(0x1000));
     say_code("copy", cuMemcpyDtoH_v2(&word, 0x1000, 4));
