@@ -64,11 +64,13 @@ bool analyze_counts(enum profile_object_kind kind, uint64_t parent);
 
 // --- Findings ------------------------------------------------------------------------------------
 
-// Similar matches are one finding: matches of one pattern, on objects of one name (or without a
-// name and of one call path), at calls with the same call paths, and of one aspect. Of patterns
-// that are about an object (analyze_description.is_about_object), its name and its own call path
-// count, and other calls do not. The finding describes the match that is worth most, with the
-// number of matches and the worth of fixing all. A match without a call path is a separate finding.
+// Similar matches are one finding, so that one source line gives one finding per pattern: matches
+// of one pattern whose call has the same source lines on its call path, and of one aspect. Patterns
+// at a line of a kernel (analyze_description.is_at_line) go by that line. Of other patterns about
+// kernels or values, the object's name (or else its own call path) and the kernel count, too; of
+// patterns that are about an object (analyze_description.is_about_object), only its name and its
+// own call path. The finding describes the match that is worth most, with the number of matches and
+// the worth of fixing all. A match without a call path is a separate finding.
 //
 // Objects and calls are numbers of the profile; 0: none. The pattern's description says which calls
 // its findings have and what they are (analyze_description.roles), and which fields its payload

@@ -50,17 +50,19 @@ struct analyze_finding analyze_begin_finding(const struct analyze_run *run,
 
 // --- Members -------------------------------------------------------------------------------------
 
-// A call without a call path is similar to no other call.
-static uint64_t place(uint32_t path, uint64_t call)
+// A call without a call path is similar to no other call. Calls from one source line have one
+// place, whatever copies of the line the compiler made.
+static uint64_t place(const struct analyze_run *run, uint32_t path, uint64_t call)
 {
-    return path ? path : UINT64_MAX - call;
+    const uint64_t *lines = path ? base_map_get(&run->model->places, path) : NULL;
+    return lines ? *lines : path ? path : UINT64_MAX - call;
 }
 
 static uint64_t made_at(const struct analyze_run *run, const struct analyze_object *object)
 {
     const struct analyze_call *made =
         object->call == ANALYZE_NONE ? NULL : &run->model->calls.items[object->call];
-    return place(made ? made->path : 0, object->number);
+    return place(run, made ? made->path : 0, object->number);
 }
 
 // Equal names have equal pointers, because a profile holds each text once. A function that
@@ -75,21 +77,31 @@ uint64_t analyze_key_of_object(const struct analyze_run *run, const struct analy
 uint64_t analyze_key_of(const struct analyze_run *run, const struct analyze_finding *finding)
 {
     const struct analyze_description *description = analyze_describe(finding->pattern);
+    const struct analyze_line line = analyze_line_at(finding);
     const uint32_t index = analyze_find_object(run->model, finding->object);
     const struct analyze_object *object =
         index == ANALYZE_NONE ? NULL : &run->model->objects.items[index];
     const bool has_name = object && object->name && object->name[0];
-    const bool whole = description->is_about_object;
-    const uint64_t key[] = {!object    ? 0
-                            : whole    ? analyze_key_of_object(run, object)
-                            : has_name ? (uint64_t)(uintptr_t)object->name
-                                       : made_at(run, object),
-                            has_name,
-                            whole ? 0 : place(finding->path, finding->call),
-                            whole ? 0 : place(finding->other_path, finding->other_call),
-                            whole ? 0 : place(finding->last_path, finding->last_call),
-                            description->is_about_kernel && !whole ? finding->kernel : 0,
-                            finding->aspect};
+    const bool at_line = line.file && line.line, whole = description->is_about_object,
+               of_kernel = description->is_about_kernel,
+               of_object = of_kernel || description->needs == ANALYZE_INPUT_VALUES;
+    uint64_t key[6] = {finding->aspect};
+    if (whole) {
+        key[1] = object ? analyze_key_of_object(run, object) : 0;
+    } else if (at_line) {
+        key[1] = (uint64_t)(uintptr_t)line.file;
+        key[2] = line.line;
+        key[3] = finding->kernel;
+    } else {
+        key[1] = finding->call ? place(run, finding->path, finding->call) : 0;
+        key[2] = of_kernel ? finding->kernel : 0;
+        // What is wrong with a kernel's use of one object, or with its values, says nothing about
+        // others.
+        if (object && (of_object || !finding->call)) {
+            key[3] = has_name ? (uint64_t)(uintptr_t)object->name : made_at(run, object);
+            key[4] = 1 + has_name;
+        }
+    }
     return base_hash(key, sizeof(key));
 }
 

@@ -87,6 +87,28 @@ static bool take_edge(void *user, const struct profile_edge *edge)
     return !loading->failed;
 }
 
+// Takes where a call path is: the source lines of its frames and, where they are unknown, the
+// addresses. A compiler that unrolls a loop or makes several versions of a function makes several
+// call paths of one line.
+static bool take_path(void *user, const struct profile_path *path)
+{
+    struct analyze_loading *loading = user;
+    uint64_t hash = path->truncated;
+    for (uint32_t i = 0; i < path->frame_count; i++) {
+        const struct profile_frame *frame = &path->frames[i];
+        const bool has_line = frame->file && frame->line;
+        const uint64_t key[] = {hash, has_line,
+                                has_line ? (uint64_t)(uintptr_t)frame->file : frame->image,
+                                has_line ? frame->line : frame->offset};
+        hash = base_hash(key, sizeof(key));
+    }
+    uint64_t *slot = base_map_put(&loading->model->places, path->number, NULL);
+    loading->failed |= !slot;
+    if (slot)
+        *slot = path->frame_count ? hash : path->number;
+    return !loading->failed;
+}
+
 // --- The whole profile ---------------------------------------------------------------------------
 
 static bool has_ended(const struct profile *profile)
@@ -114,6 +136,7 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
     code = analyze_load_host(&loading.host, profile, error);
     LOAD(dropped);
     LOAD(stream);
+    LOAD(path);
     LOAD(probe);
     LOAD(doubt);
     LOAD(graph);
@@ -171,6 +194,7 @@ void analyze_model_empty(struct analyze_model *model)
     base_array_fini(&model->reuse);
     base_array_fini(&model->sites);
     base_map_fini(&model->most_uneven);
+    base_map_fini(&model->places);
     analyze_host_fini(&model->host);
     free(model->uses);
     free(model->parts);

@@ -302,6 +302,7 @@ struct analyze_model {
     uint32_t *launches;                           // indices of calls that launch
     size_t unseen_count, launch_count;
     uint64_t unseen_because[ANALYZE_UNSEEN_REASONS]; // calls
+    struct base_map places; // number of a call path to a hash of its source lines
     struct analyze_host host;
     bool ended;          // the program ended by itself: what was not freed is never freed
     bool dropped;        // calls or objects are missing

@@ -29,6 +29,32 @@ uint64_t report_peak_after(const struct report_data *data, const struct analyze_
 
 // --- Sentences -----------------------------------------------------------------------------------
 
+// Adds the names of the finding's other objects, the first few of them, each once.
+static void put_other_names(const struct report_data *data, const struct analyze_finding *finding,
+                            struct base_buf *out)
+{
+    enum { NAMED = 3 };
+    const struct report_object *own = report_find_object(data, finding->object);
+    const char *names[NAMED + 1] = {own ? own->name : NULL}; // equal names have equal pointers
+    size_t count = 1;
+    for (size_t i = 0; i < finding->object_count && own; i++) {
+        const struct report_object *object = report_find_object(data, finding->objects[i]);
+        size_t at = 0;
+        while (object && object->name && at < count && names[at] != object->name)
+            at++;
+        if (!object || !object->name || at < count)
+            continue;
+        if (count > NAMED) {
+            base_buf_puts(out, ", ...");
+            return;
+        }
+        names[count] = object->name;
+        base_buf_puts(out, count++ == 1 ? ", also of `" : ", `");
+        report_put_text(out, object->name);
+        base_buf_putc(out, '`');
+    }
+}
+
 void report_put_message(const struct report_data *data, const struct analyze_finding *finding,
                         struct base_buf *out)
 {
@@ -37,7 +63,9 @@ void report_put_message(const struct report_data *data, const struct analyze_fin
     if (finding->count > 1 && !description->is_about_object) {
         base_buf_puts(out, " (one of ");
         report_put_count(finding->count, out);
-        base_buf_puts(out, " similar findings)");
+        base_buf_puts(out, " similar findings");
+        put_other_names(data, finding, out);
+        base_buf_putc(out, ')');
     }
 }
 

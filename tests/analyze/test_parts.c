@@ -114,9 +114,10 @@ static void parts_that_nothing_uses_or_that_are_idle_are_found(void **state)
     (void)state;
     struct analyze_model model;
     model_begin(&model);
-    uint32_t pool = allocate(&model, 3500);      // 0
-    uint32_t a = take(&model, pool, 0, 2000);    // 1
-    copy_in(&model, a, 0, 2000);                 // 2
+    uint32_t pool = allocate(&model, 3500);   // 0
+    uint32_t a = take(&model, pool, 0, 2000); // 1
+    launch(&model, LEGACY, 1);                // 2
+    uses(&model, a, ANALYZE_WRITE);
     uint32_t b = take(&model, pool, 2000, 1000); // 3: idle while b exists
     copy_in(&model, b, 0, 1000);                 // 4
     uint32_t c = take(&model, pool, 3000, 500);  // 5

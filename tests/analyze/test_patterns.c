@@ -73,8 +73,8 @@ static void thresholds_of_early_and_late_are_settable(void **state)
     analyze_free(analysis);
     assert_null(analyze_threshold(&thresholds, "early"));
     assert_string_equal(analyze_threshold_at(0)->name, "early-apis");
-    assert_string_equal(analyze_threshold_at(28)->name, "peaks");
-    assert_null(analyze_threshold_at(29));
+    assert_string_equal(analyze_threshold_at(30)->name, "peaks");
+    assert_null(analyze_threshold_at(31));
 }
 
 // Work on another stream that runs concurrently is not between two calls.
@@ -211,19 +211,125 @@ static void two_apis_between_accesses_make_an_object_idle(void **state)
           {ANALYZE_LATE_DEALLOCATION, 1, 6, 3, 3, 0, 0, 0});
 }
 
-static void keeping_an_idle_object_elsewhere_makes_room_for_others(void **state)
+enum idle_after { AFTER_LAUNCH, AFTER_COPY, AFTER_SET };
+
+// While a is idle, b exists, `times` times in a loop. a has `bytes`, b has 1000.
+static void make_idle_loop(struct analyze_model *model, uint64_t bytes, enum idle_after after,
+                           unsigned times)
+{
+    model_begin(model);
+    uint32_t a = allocate(model, bytes), used;
+    copy_in(model, a, 0, bytes);
+    for (unsigned i = 0; i < times; i++) {
+        if (after == AFTER_LAUNCH) {
+            used = launch(model, LEGACY, 1);
+            uses(model, a, ANALYZE_READ | ANALYZE_WRITE);
+        } else if (after == AFTER_COPY) {
+            used = copy_in(model, a, 0, bytes);
+        } else {
+            used = set(model, a, 0, bytes);
+        }
+        model->calls.items[used].path = 50;
+        uint32_t b = allocate(model, 1000);
+        copy_in(model, b, 0, 1000);
+        copy_out(model, b, 0, 1000);
+        release(model, b);
+        model->calls.items[copy_out(model, a, 0, bytes)].path = 51;
+    }
+    release(model, a);
+}
+
+// Analyzes the model, and returns the finding on the idle object.
+static struct analyze_finding idle_of(struct analyze_model *model)
+{
+    struct analyze_finding found = {0};
+    struct analysis *analysis = analyze(model, analyze_default_thresholds());
+    for (size_t i = 0; i < analysis->finding_count; i++) {
+        const struct analyze_finding *finding = analyze_finding(analysis, i);
+        if (finding->pattern != ANALYZE_TEMPORARY_IDLENESS || finding->object != 1)
+            continue;
+        assert_int_equal(found.object, 0);
+        found = *finding;
+    }
+    assert_int_equal(found.object, 1);
+    found.objects = NULL;
+    analyze_free(analysis);
+    return found;
+}
+
+static void moving_an_idle_object_makes_room_for_others(void **state)
 {
     (void)state;
     struct analyze_model model;
-    model_begin(&model);
-    uint32_t a = allocate(&model, 1000);
-    copy_in(&model, a, 0, 1000);
-    uint32_t b = allocate(&model, 100);
-    copy_in(&model, b, 0, 100);
-    release(&model, b);
-    copy_out(&model, a, 0, 1000);
-    release(&model, a);
-    CHECK(&model, {ANALYZE_TEMPORARY_IDLENESS, a, 1, 5, 4, 100, 0, 0});
+    make_idle_loop(&model, 1000, AFTER_LAUNCH, 1);
+    struct analyze_finding idle = idle_of(&model);
+    assert_true(value_of(&idle, "pays"));
+    assert_int_equal(idle.peak_bytes, 1000);
+}
+
+// By default at most 8 times the saved bytes are moved: out and back, four times.
+static void moving_it_in_every_iteration_must_be_worth_it(void **state)
+{
+    (void)state;
+    for (unsigned times = 3; times <= 6; times++) {
+        struct analyze_model model;
+        make_idle_loop(&model, 1000, AFTER_LAUNCH, times);
+        struct analyze_finding idle = idle_of(&model);
+        assert_int_equal(value_of(&idle, "repetitions"), times);
+        assert_int_equal(value_of(&idle, "pays"), times <= 4);
+        assert_int_equal(value_of(&idle, "is_costly"), times > 4);
+        assert_int_equal(idle.peak_bytes, times <= 4 ? 1000 : 0);
+    }
+}
+
+// Copies of 1000 bytes take 100 ns, so moving a out and back takes 200 ns. That takes half of the
+// peak away, and so must take less than half of the run.
+static void where_times_are_known_they_decide(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t run_ns;
+        bool simulated, pays;
+    } cases[] = {{3900, false, false}, {4100, false, true}, {4100, true, false}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct analyze_model model;
+        make_idle_loop(&model, 1000, AFTER_LAUNCH, 10);
+        for (size_t k = 0; k < model.calls.count; k++)
+            model.calls.items[k].gpu_ns = model.calls.items[k].kind == PROFILE_CALL_COPY ? 100 : 0;
+        model.host.end_ns = cases[i].run_ns;
+        model.simulated = cases[i].simulated;
+        struct analyze_finding idle = idle_of(&model);
+        assert_int_equal(value_of(&idle, "pays"), cases[i].pays);
+        assert_int_equal(value_of(&idle, "is_costly"), !cases[i].pays);
+    }
+}
+
+// One percent of the peak is the least.
+static void small_objects_are_not_worth_moving(void **state)
+{
+    (void)state;
+    for (uint64_t bytes = 10; bytes <= 11; bytes++) {
+        struct analyze_model model;
+        make_idle_loop(&model, bytes, AFTER_LAUNCH, 1);
+        struct analyze_finding idle = idle_of(&model);
+        assert_int_equal(value_of(&idle, "is_small"), bytes == 10);
+        assert_int_equal(value_of(&idle, "pays"), bytes == 11);
+        assert_int_equal(idle.peak_bytes, bytes == 10 ? 0 : bytes);
+    }
+}
+
+static void after_a_copy_or_a_set_that_one_moves(void **state)
+{
+    (void)state;
+    for (unsigned is_set = 0; is_set < 2; is_set++) {
+        struct analyze_model model;
+        make_idle_loop(&model, 1000, is_set ? AFTER_SET : AFTER_COPY, 1);
+        struct analyze_finding idle = idle_of(&model);
+        assert_int_equal(value_of(&idle, "after_set"), is_set);
+        assert_int_equal(value_of(&idle, "after_copy"), !is_set);
+        assert_false(value_of(&idle, "pays"));
+        assert_int_equal(idle.peak_bytes, 0);
+    }
 }
 
 static void one_api_between_accesses_does_not(void **state)
@@ -335,11 +441,32 @@ static void each_object_is_reused_once_and_by_the_nearest(void **state)
     for (unsigned i = 0; i < 4; i++) {
         o[i] = allocate(&model, 1000);
         copy_in(&model, o[i], 0, 1000);
-        release(&model, o[i]);
     }
-    CHECK(&model, {ANALYZE_REDUNDANT_ALLOCATION, o[1], 3, 4, 3, 0, 0, 0},
-          {ANALYZE_REDUNDANT_ALLOCATION, o[2], 6, 7, 3, 0, 0, 0},
-          {ANALYZE_REDUNDANT_ALLOCATION, o[3], 9, 10, 3, 0, 0, 0});
+    for (unsigned i = 0; i < 4; i++)
+        release(&model, o[i]);
+    CHECK(&model, {ANALYZE_REDUNDANT_ALLOCATION, o[1], 2, 3, 2, 1000, 0, 0},
+          {ANALYZE_REDUNDANT_ALLOCATION, o[2], 4, 5, 2, 1000, 0, 0},
+          {ANALYZE_REDUNDANT_ALLOCATION, o[3], 6, 7, 2, 1000, 0, 0},
+          {ANALYZE_LATE_DEALLOCATION, o[0], 8, 1, 7, 1000, 0, 0},
+          {ANALYZE_LATE_DEALLOCATION, o[1], 9, 3, 6, 1000, 0, 0},
+          {ANALYZE_LATE_DEALLOCATION, o[2], 10, 5, 5, 1000, 0, 0},
+          {ANALYZE_LATE_DEALLOCATION, o[3], 11, 7, 4, 0, 0, 0});
+}
+
+// The driver gives memory that was freed to whoever asks next.
+static void memory_that_was_freed_before_cannot_be_reused(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    model_begin(&model);
+    for (unsigned i = 0; i < 4; i++) {
+        uint32_t object = allocate(&model, 1000);
+        copy_in(&model, object, 0, 1000);
+        release(&model, object);
+    }
+    struct analysis *analysis = analyze(&model, analyze_default_thresholds());
+    assert_int_equal(analysis->finding_count, 0);
+    analyze_free(analysis);
 }
 
 // The nearest object, on an unordered stream, may still be in use; a more distant one of another
@@ -782,7 +909,8 @@ static void memory_that_is_idle_stays_in_the_achievable_peak(void **state)
     struct analyze_model model;
     model_begin(&model);
     uint32_t a = allocate(&model, 1024);
-    copy_in(&model, a, 0, 1024);
+    launch(&model, LEGACY, 1);
+    uses(&model, a, ANALYZE_WRITE);
     uint32_t b = allocate(&model, 1024);
     copy_in(&model, b, 0, 1024);
     copy_out(&model, b, 0, 1024);
@@ -836,13 +964,18 @@ int main(void)
         cmocka_unit_test(a_program_that_was_killed_leaks_nothing),
         cmocka_unit_test(where_calls_are_missing_nothing_is_claimed),
         cmocka_unit_test(two_apis_between_accesses_make_an_object_idle),
-        cmocka_unit_test(keeping_an_idle_object_elsewhere_makes_room_for_others),
+        cmocka_unit_test(moving_an_idle_object_makes_room_for_others),
+        cmocka_unit_test(moving_it_in_every_iteration_must_be_worth_it),
+        cmocka_unit_test(where_times_are_known_they_decide),
+        cmocka_unit_test(small_objects_are_not_worth_moving),
+        cmocka_unit_test(after_a_copy_or_a_set_that_one_moves),
         cmocka_unit_test(one_api_between_accesses_does_not),
         cmocka_unit_test(an_idle_object_that_is_overwritten_need_not_be_kept),
         cmocka_unit_test(an_object_of_a_like_size_can_reuse_one_that_is_done_with),
         cmocka_unit_test(an_object_of_another_size_cannot),
         cmocka_unit_test(objects_of_streams_that_run_side_by_side_cannot_share),
         cmocka_unit_test(each_object_is_reused_once_and_by_the_nearest),
+        cmocka_unit_test(memory_that_was_freed_before_cannot_be_reused),
         cmocka_unit_test(where_the_nearest_cannot_be_reused_another_one_is),
         cmocka_unit_test(a_write_that_is_overwritten_before_it_is_read_is_dead),
         cmocka_unit_test(a_write_that_is_overwritten_in_pieces_is_dead),

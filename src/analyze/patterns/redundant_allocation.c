@@ -3,7 +3,10 @@
 // about the same size, whose last access ends before this object's first access. Pairs are found as
 // in the paper's section 5.1: first accesses are visited from the last to the first. Each object
 // takes the candidate whose last access is the nearest before, if no other object has taken it. The
-// paper compares only timestamps; here the one access must also surely end before the other starts.
+// paper compares only timestamps; here the one access must also surely end before the other starts,
+// and both objects must exist at the same time: if the other one is freed before this one is
+// allocated, the driver already gives its memory to whoever asks next, and reusing it saves
+// nothing.
 //
 // Candidates are sorted into classes of one size, and within a class by last access, so the nearest
 // is at the end. A candidate whose last access comes after the visited access is of no use for
@@ -129,15 +132,11 @@ static bool is_over(const struct analyze_run *run, const struct analyze_object *
            analyze_first_unseen(model, one, one->last + 1, other->first) == ANALYZE_NONE;
 }
 
-// A pool already reuses the memory of parts, so only parts that exist at the same time can form a
-// pair.
 static bool can_reuse(const struct analyze_run *run, const struct analyze_object *object,
                       const struct analyze_object *other)
 {
     return other != object && other->device == object->device && other->parent == object->parent &&
-           (object->parent == ANALYZE_NONE ||
-            analyze_end(run->model, other) > analyze_begin(object)) &&
-           is_over(run, other, object);
+           analyze_end(run->model, other) > analyze_begin(object) && is_over(run, other, object);
 }
 
 // Drops candidates that are taken or whose last access is not before the visited access.
@@ -370,8 +369,8 @@ static const struct analyze_field fields[] = {
 const struct analyze_description analyze_redundant_allocation = {
     .name = "redundant-allocation",
     .title = "Could reuse another object's memory",
-    .definition = "When an object is first accessed, another object of about the same size is no "
-                  "longer needed.",
+    .definition = "When an object is first accessed, another object of about the same size, which "
+                  "exists at the same time, is no longer needed.",
     .remedy = "Reuse the other object's memory, allocated as large as the larger of the two.",
     .paper = "DrGPUM, definition 3.3",
     .needs = ANALYZE_INPUT_OBJECTS,
