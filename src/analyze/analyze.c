@@ -177,7 +177,7 @@ enum base_code analyze_model(struct analysis *analysis, struct base_error *error
     run.failed = run.failed || !analyze_build_flow(model, &analysis->flow);
     analysis->flow.redundant_percent =
         *analyze_threshold(&analysis->thresholds, "redundant-percent");
-    analysis->unseen_launches = model->unseen_count - model->unfinished;
+    analysis->unseen_launches = model->unseen_count - model->unfinished - model->failed_uses;
     memcpy(analysis->unseen_because, model->unseen_because, sizeof(model->unseen_because));
     run.failed = run.failed || !analyze_count_contents(model, &analysis->contents_seen);
     analyze_model_empty(model);

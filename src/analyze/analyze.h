@@ -35,6 +35,15 @@ enum {
     ANALYZE_LEAST_PART = 1000,  // in addition, this part of the whole: 1/1000
 };
 
+// --- Failures ------------------------------------------------------------------------------------
+
+// Returns whether a call with this result (CUresult) has failed. A query whose work is not finished
+// has not. Nor has a call that comes after the end of the driver or of its context, as destructors
+// make it: what it was to free is gone.
+bool analyze_is_failure(int32_t result);
+// Returns whether it means that a kernel failed, so that the context can no longer be used.
+bool analyze_is_fatal(int32_t result);
+
 // --- Peaks of memory in use ----------------------------------------------------------------------
 
 #define ANALYZE_NEVER UINT64_MAX

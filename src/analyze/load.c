@@ -151,6 +151,9 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
         model->dropped |=
             !profile_meta(profile)->complete ||
             (program->has_end && program->objects_made > model->objects.count + model->unfinished);
+        // A program that gives up after a failure does not free what it would have freed.
+        const struct profile_meta *meta = profile_meta(profile);
+        model->ended &= !model->any_failed || meta->ending != PROFILE_EXITED || meta->code == 0;
         loading.failed |= !analyze_index_uses(model);
     }
     STEP(model, values);

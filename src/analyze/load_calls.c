@@ -284,6 +284,55 @@ static void take_unseen(struct analyze_loading *loading, struct analyze_call *ro
     loading->unseen = 0;
 }
 
+bool analyze_is_failure(int32_t result)
+{
+    enum { DEINITIALIZED = 4, NOT_READY = 600, CONTEXT_IS_DESTROYED = 709 };
+    return result && result != DEINITIALIZED && result != NOT_READY &&
+           result != CONTEXT_IS_DESTROYED;
+}
+
+bool analyze_is_fatal(int32_t result)
+{
+    enum { ECC_UNCORRECTABLE = 214, ILLEGAL_ADDRESS = 700, LAUNCH_TIMEOUT = 702, ASSERT = 710 };
+    enum { HARDWARE_STACK_ERROR = 714, LAUNCH_FAILED = 719 }; // and others between them
+    return result == ECC_UNCORRECTABLE || result == ILLEGAL_ADDRESS || result == LAUNCH_TIMEOUT ||
+           result == ASSERT || (result >= HARDWARE_STACK_ERROR && result <= LAUNCH_FAILED);
+}
+
+// Marks the object that a call was to free. The pointer may be a wrong one, into the object.
+static void mark_unfreed(struct analyze_loading *loading, const struct profile_range *range)
+{
+    struct analyze_model *model = loading->model;
+    uint32_t index = analyze_find_object(model, range->object);
+    for (uint32_t i = 0; i < model->objects.count && index == ANALYZE_NONE; i++) {
+        const struct analyze_object *object = &model->objects.items[i];
+        if (!object->has_end && range->address - object->address < object->bytes)
+            index = i;
+    }
+    if (index != ANALYZE_NONE)
+        model->objects.items[index].free_failed = true;
+}
+
+// What a failed call was to use is not known to be unused, and what it was to free is no leak.
+static void take_failure(struct analyze_loading *loading, struct analyze_call *row,
+                         const struct profile_call *call)
+{
+    struct analyze_model *model = loading->model;
+    if (!analyze_is_failure(call->result))
+        return;
+    model->any_failed = true;
+    if (analyze_is_fatal(call->result) && !model->fatal)
+        model->fatal = (uint32_t)model->calls.count;
+    if (call->kind == PROFILE_CALL_FREE)
+        mark_unfreed(loading, &call->range);
+    if (call->kind == PROFILE_CALL_LAUNCH || call->kind == PROFILE_CALL_GRAPH_LAUNCH ||
+        call->kind == PROFILE_CALL_COPY || call->kind == PROFILE_CALL_SET ||
+        analyze_is_fatal(call->result)) {
+        row->flags |= ANALYZE_UNSEEN;
+        model->failed_uses++;
+    }
+}
+
 static bool take_call(void *user, const struct profile_call *call)
 {
     struct analyze_loading *loading = user;
@@ -315,6 +364,7 @@ static bool take_call(void *user, const struct profile_call *call)
         take_details(loading, row, call);
         take_unseen(loading, row);
     }
+    take_failure(loading, row, call);
     analyze_load_host_call(&loading->host, call);
     return !loading->failed && !loading->ended;
 }

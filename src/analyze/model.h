@@ -85,7 +85,8 @@ struct analyze_object {
     bool is_host;   // not memory of the device
     bool has_parts; // other objects lie in it
     bool elsewhere; // may be accessed without a call: by the host, as a texture, at another address
-    bool blurred;   // a copy or set crossed the borders of parts: which it accessed is unknown
+    bool free_failed; // a call that was to free it failed
+    bool blurred;     // a copy or set crossed the borders of parts: which it accessed is unknown
     // Set by uses.c: its accesses in the order of calls, and the first and last call that has one.
     uint32_t first_use, use_count;
     uint32_t first, last;            // NONE: none
@@ -304,10 +305,13 @@ struct analyze_model {
     uint64_t unseen_because[ANALYZE_UNSEEN_REASONS]; // calls
     struct base_map places; // number of a call path to a hash of its source lines
     struct analyze_host host;
-    bool ended;          // the program ended by itself: what was not freed is never freed
-    bool dropped;        // calls or objects are missing
-    uint64_t unfinished; // calls that had not returned when the program ended
-    bool simulated;      // times are those of the simulated GPU
+    bool ended;           // the program ended by itself: what was not freed is never freed
+    bool dropped;         // calls or objects are missing
+    uint64_t unfinished;  // calls that had not returned when the program ended
+    bool any_failed;      // a call failed
+    uint64_t failed_uses; // failed calls that were to use memory
+    uint32_t fatal;       // index of the call that told that a kernel failed, + 1; 0: none
+    bool simulated;       // times are those of the simulated GPU
 };
 
 // load.c: reads the profile into a model that is {0}. The listener may be NULL. The caller calls

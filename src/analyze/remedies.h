@@ -93,7 +93,8 @@ struct analyze_wait_facts {
     "later{if use_call_path}, at {use_call_path}{end}"
 #define ANALYZE_TEXT_USE "{if use_call_path} ({use_call_path}){end}"
 #define ANALYZE_TEXT_ALONE                                                                        \
-    "{if others_need}; fix it together with the other findings on synchronization, or their "     \
+    "{if brief}{elif others_need}; fix it together with the other findings on synchronization, "  \
+    "or their "                                                                                   \
     "waiting time moves here{elif no_gain}; alone this gains nothing, because the next wait, or " \
     "the end of the program, then waits as long{end}"
 

@@ -164,19 +164,23 @@ struct analyze_value_facts {
     }
 
 // Parts of messages: "the launch of add (a.cu:5) reads", and what follows the pattern's own text.
-#define ANALYZE_VALUE_TEXT_BEGIN \
-    "{call} {if read}reads{else}writes{end} {if upper_bound}up to {end}"
-#define ANALYZE_VALUE_TEXT_ELEMENTS \
-    "{elements:unit}{if is_member} (the {type} at offset {offset}){end} of {object}"
+#define ANALYZE_VALUE_TEXT_BEGIN                                                                 \
+    "{if brief}{call:name}{else}{call}{end} {if read}reads{else}writes{end} {if upper_bound}up " \
+    "to {end}"
+#define ANALYZE_VALUE_TEXT_ELEMENTS                                                          \
+    "{if brief}{else}{elements:unit}{if is_member} (the {type} at offset {offset}){end} of " \
+    "{end}{object}"
 #define ANALYZE_VALUE_TEXT_OBJECT "{if is_member}the field at offset {offset} of {end}{object}"
 // Of findings about all uses of an object.
 #define ANALYZE_VALUE_TEXT_USES                                                                    \
-    "; {if alone}{call} {if read}reads{else}writes{end} them{else}the largest of {count} uses is " \
-    "{call}{end}"
-#define ANALYZE_VALUE_TEXT_END "{if border}; values during a launch were not seen{end}"
-#define ANALYZE_CONFIRMED_TEXT_END \
-    ANALYZE_VALUE_TEXT_END         \
-    "{if in_between}; so are all values that it {if read}read{else}stored{end} while it ran{end}"
+    "{if brief}{else}; {if alone}{call} {if read}reads{else}writes{end} them{else}the largest of " \
+    "{count} uses is "                                                                             \
+    "{call}{end}{end}"
+#define ANALYZE_VALUE_TEXT_END "{if brief}{elif border}; values during a launch were not seen{end}"
+#define ANALYZE_CONFIRMED_TEXT_END                                                                 \
+    ANALYZE_VALUE_TEXT_END                                                                         \
+    "{if brief}{elif in_between}; so are all values that it {if read}read{else}stored{end} while " \
+    "it ran{end}"
 
 // Returns a finding on the values of a field, and sets what its payload has in common with others.
 struct analyze_finding analyze_begin_value_finding(const struct analyze_run *run,

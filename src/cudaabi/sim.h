@@ -22,6 +22,10 @@ struct cudaabi_sim {
     const CUcontext *(*current)(void);
     // Returns what the calling thread is executing: CUDAABI_SIM_*. Async-signal-safe.
     int (*at)(void);
+    // Returns what the first kernel that failed did wrong, in one line; NULL: none has failed. The
+    // text stays. "kernel NAME[ in FUNCTION], FILE:LINE, block (0,0,0), thread (0,0,0): invalid
+    // read of 4 bytes at ...", with the mangled name; without a line, "PTX line N" is in its place.
+    const char *(*fault)(void);
 };
 
 enum {

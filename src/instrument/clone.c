@@ -339,7 +339,7 @@ static void emit_statement(struct walk *walk, struct ptx_stmt *stmt)
 {
     struct instrument_work *work = walk->work;
     const struct ptx_instr *instr = ptx_stmt_instr(stmt);
-    if (stmt->kind == PTX_STMT_LOC || // a part has no .file directives
+    if ((stmt->kind == PTX_STMT_LOC && !work->request->lines) ||
         (stmt->kind == PTX_STMT_REGS && !((const struct ptx_regs *)stmt)->count))
         return;
     // A pragma that belongs to an instruction stays with it.

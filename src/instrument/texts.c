@@ -242,6 +242,7 @@ static void put_part(struct instrument_work *work, const struct text *text, stru
             ptx_print_item(&(struct ptx_item){.kind = PTX_ITEM_VAR, .var = &shared}, out);
         }
         if (item->kind == PTX_ITEM_PRAGMA ||
+            (item->kind == PTX_ITEM_FILE && work->request->lines) ||
             (item->kind == PTX_ITEM_FUNCTION && !item->function->has_body &&
              !instrument_body_of(work, item->function->name)))
             ptx_print_item(item, out);

@@ -55,6 +55,11 @@ static uint32_t own_fact(enum analyze_input input)
     return probes;
 }
 
+bool report_was_wanted(const struct report_data *data, enum analyze_input input)
+{
+    return input == ANALYZE_INPUT_SYNC ? was_tracked(data) : facts_of(data) & own_fact(input);
+}
+
 bool report_was_recorded(const struct report_data *data, enum analyze_input input)
 {
     if (input == ANALYZE_INPUT_SYNC)

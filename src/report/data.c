@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "failures.h"
 #include "short_names.h"
 
 struct graph_launch {
@@ -76,6 +77,7 @@ static bool take_kernel(void *user, const struct profile_kernel *kernel)
         return false;
     if (row) {
         row->name = name;
+        row->symbol = kernel->mangled;
         *by_name = data->kernel_rows.count;
     }
     *by_number = *by_name;
@@ -386,7 +388,7 @@ static bool take_call(void *user, const struct profile_call *call)
         loading->failed = true;
         return false;
     }
-    data->failed_calls += call->result != 0;
+    report_take_failure(&data->failures, call);
     if (call->end_ns > data->last_ns)
         data->last_ns = call->end_ns;
     for (; loading->next_made < data->objects.count; loading->next_made++) {
@@ -492,6 +494,15 @@ static bool want_findings(struct report_data *data)
     return good;
 }
 
+static bool want_failures(struct report_data *data)
+{
+    const struct report_failures *failures = &data->failures;
+    bool good = want_path(data, failures->first.path) && want_path(data, failures->module.path);
+    for (uint32_t i = 0; i < failures->pending_count && good; i++)
+        good = want_path(data, failures->pending[i].path);
+    return good;
+}
+
 static bool want_flow(struct report_data *data)
 {
     const struct analyze_flow *flow = analyze_flow(data->analysis);
@@ -532,7 +543,8 @@ enum base_code report_data_load(struct report_data *data, struct profile *profil
     free(loading.makers);
     if (code == BASE_OK && !loading.failed) {
         data->peak_count = analyze_peaks(data->analysis, &data->peaks);
-        loading.failed = !want_findings(data) || (data->wants_flow && !want_flow(data));
+        loading.failed =
+            !want_failures(data) || !want_findings(data) || (data->wants_flow && !want_flow(data));
     }
     LOAD(node_time);
     LOAD(path);
@@ -540,6 +552,7 @@ enum base_code report_data_load(struct report_data *data, struct profile *profil
     base_array_fini(&loading.graph_launches);
     if (code == BASE_OK && !loading.failed) {
         add_graph_nodes(data);
+        report_end_failures(data);
         loading.failed |= !report_add_notes(data);
     }
     if (code == BASE_OK && loading.failed)

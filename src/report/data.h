@@ -40,6 +40,7 @@ struct report_sum {
 
 struct report_kernel {
     const char *name;
+    const char *symbol;     // its mangled name; NULL: unknown
     const char *short_name; // by short_names.h
     struct report_sum sum;
     bool probed;        // the next three are known
@@ -91,6 +92,23 @@ struct report_graph {
     uint64_t launches;
 };
 
+enum { REPORT_MOST_PENDING = 64 };
+
+// Calls that failed: failures.c.
+struct report_failures {
+    uint64_t count;            // without those that fail by design
+    struct profile_call first; // of them, if there are any
+    uint64_t modules;          // that could not be loaded; they may count or not
+    struct profile_call module;
+    const char *fault; // what the simulated GPU says about the kernel that failed; NULL: nothing
+    // The launches that were not known to have ended at the first failure.
+    struct report_pending {
+        uint32_t kernel, path, stream;
+    } pending[REPORT_MOST_PENDING];
+    uint32_t pending_count;
+    uint64_t missed; // more of them
+};
+
 struct report_data {
     struct profile *profile;
     struct base_arena arena;
@@ -112,7 +130,8 @@ struct report_data {
     BASE_ARRAY(struct profile_setting) settings;
     struct report_sum copies[REPORT_DIRECTIONS]; // by direction
     struct report_sum sets;
-    uint64_t calls, failed_calls, launches, dropped_count;
+    uint64_t calls, launches, dropped_count;
+    struct report_failures failures;
     uint64_t accesses;            // of kernels to objects
     bool has_moved, has_elements; // bytes, and elements, of some of them are known
     bool corrected;               // glint fix changed waits and memory of this run

@@ -59,7 +59,7 @@ void report_put_message(const struct report_data *data, const struct analyze_fin
                         struct base_buf *out)
 {
     const struct analyze_description *description = analyze_describe(finding->pattern);
-    report_expand(data, finding, description->message, out);
+    report_expand(data, finding, description->message, false, out);
     if (finding->count > 1 && !description->is_about_object) {
         base_buf_puts(out, " (one of ");
         report_put_count(finding->count, out);
@@ -72,7 +72,20 @@ void report_put_message(const struct report_data *data, const struct analyze_fin
 void report_put_suggestion(const struct report_data *data, const struct analyze_finding *finding,
                            struct base_buf *out)
 {
-    report_expand(data, finding, analyze_describe(finding->pattern)->suggestion, out);
+    report_expand(data, finding, analyze_describe(finding->pattern)->suggestion, false, out);
+}
+
+void report_put_brief(const struct report_data *data, const struct analyze_finding *finding,
+                      struct base_buf *message, struct base_buf *suggestion)
+{
+    const struct analyze_description *description = analyze_describe(finding->pattern);
+    report_expand(data, finding, description->message, true, message);
+    report_expand(data, finding, description->suggestion, true, suggestion);
+    if (finding->count > 1 && !description->is_about_object) {
+        base_buf_puts(message, " (1 of ");
+        report_put_count(finding->count, message);
+        base_buf_puts(message, " alike)");
+    }
 }
 
 void report_put_advice(const struct report_data *data, const struct analyze_finding *finding,
@@ -231,4 +244,13 @@ bool report_lowers_peak(const struct report_data *data)
         found = finding->peak_bytes || (finding->only_together && !finding->together_ns);
     }
     return found && achievable < peak;
+}
+
+bool report_shortens_run(const struct report_data *data)
+{
+    const struct analyze_run_time *time = analyze_run_time(data->analysis);
+    bool found = false;
+    for (size_t i = 0; i < analyze_worthwhile_count(data->analysis) && !found; i++)
+        found = report_is_about_sync(analyze_finding(data->analysis, i)->pattern);
+    return found && time->after_ns < time->recorded_ns;
 }

@@ -13,6 +13,10 @@ void report_put_message(const struct report_data *data, const struct analyze_fin
 void report_put_suggestion(const struct report_data *data, const struct analyze_finding *finding,
                            struct base_buf *out);
 
+// Add both, in few words, for one line each.
+void report_put_brief(const struct report_data *data, const struct analyze_finding *finding,
+                      struct base_buf *message, struct base_buf *suggestion);
+
 // Adds both as sentences, for formats with one text per finding.
 void report_put_advice(const struct report_data *data, const struct analyze_finding *finding,
                        struct base_buf *out);
@@ -32,8 +36,11 @@ struct report_hidden {
 };
 void report_count_hidden(struct report_hidden *hidden, const struct analyze_finding *finding);
 bool report_put_hidden(const struct report_hidden *hidden, struct base_buf *out);
-// Returns whether worthwhile findings lower the peak.
+// Returns whether worthwhile findings lower the peak; and whether they shorten the run.
 bool report_lowers_peak(const struct report_data *data);
+bool report_shortens_run(const struct report_data *data);
+// Returns whether the recording did not observe which waits were needed.
+bool report_lacks_first_uses(const struct report_data *data);
 
 // Returns the time that fixing it saves: of the run if it is about waits, else of the GPU.
 static inline uint64_t report_saved_ns(const struct analyze_finding *finding)
@@ -54,6 +61,8 @@ bool report_put_skipped(const struct report_data *data, enum analyze_input input
 // Adds how many objects' contents were not looked at, though that was wanted. Returns false if all
 // were.
 bool report_put_unseen_contents(const struct report_data *data, struct base_buf *out);
+// Returns whether the recording was asked for the input.
+bool report_was_wanted(const struct report_data *data, enum analyze_input input);
 // Returns whether the input was recorded, or there was nothing to record.
 bool report_was_recorded(const struct report_data *data, enum analyze_input input);
 // Returns whether the pattern is about waits, which cost run time and not memory.

@@ -45,7 +45,7 @@ static void put_summary(struct base_json *json, const struct report_data *data)
     report_json_number(json, "objects", data->objects.count);
     report_json_number(json, "calls", data->calls);
     report_json_number(json, "launches", data->launches);
-    report_json_number(json, "failed_calls", data->failed_calls);
+    report_json_number(json, "failed_calls", data->failures.count);
     report_json_number(json, "dropped", data->dropped_count);
     report_json_number(json, "findings", analyze_finding_count(data->analysis));
     report_json_number(json, "worthwhile", analyze_worthwhile_count(data->analysis));

@@ -125,7 +125,7 @@ static void put_summary(struct base_json *json, const struct report_data *data)
     report_json_number(json, "calls", data->calls);
     report_json_number(json, "launches", data->launches);
     report_json_number(json, "dropped", data->dropped_count);
-    report_json_number(json, "failed_calls", data->failed_calls);
+    report_json_number(json, "failed_calls", data->failures.count);
     report_json_key(json, "peaks");
     base_json_begin_array(json);
     for (size_t i = 0; i < data->peak_count; i++) {

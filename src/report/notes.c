@@ -200,8 +200,7 @@ static bool add_finding_notes(struct report_data *data)
     return add_note(data, others ? PROFILE_WARNING : PROFILE_INFO, &text);
 }
 
-// Returns whether the recording did not observe which waits were needed.
-static bool lacks_first_uses(const struct report_data *data)
+bool report_lacks_first_uses(const struct report_data *data)
 {
     bool off = false;
     for (size_t i = 0; i < data->settings.count; i++)
@@ -224,10 +223,11 @@ void report_put_waits(const struct report_data *data, struct base_buf *out)
     if (waits.total_ns && !profile_program(data->profile)->simulated) {
         base_buf_puts(out, ", ");
         report_put_ns(out, waits.total_ns);
-        base_buf_puts(out, lacks_first_uses(data) ? " in total, the most that removing waits gains"
-                                                  : " in total");
+        base_buf_puts(out, report_lacks_first_uses(data)
+                               ? " in total, the most that removing waits gains"
+                               : " in total");
     }
-    if (lacks_first_uses(data))
+    if (report_lacks_first_uses(data))
         base_buf_printf(out, "; glint record --analyses sync finds %s needed",
                         waits.count == 1 ? "whether it was" : "which were");
 }
@@ -236,7 +236,7 @@ void report_put_waits(const struct report_data *data, struct base_buf *out)
 static bool add_wait_note(struct report_data *data)
 {
     struct base_buf text = {0};
-    if (lacks_first_uses(data))
+    if (report_lacks_first_uses(data))
         report_put_waits(data, &text);
     return text.length == 0 || add_note(data, PROFILE_INFO, &text);
 }

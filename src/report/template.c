@@ -13,6 +13,7 @@ struct expansion {
     const struct analyze_finding *finding; // NULL: the template is only checked
     enum analyze_pattern pattern;
     struct base_buf *out;
+    bool brief;          // for one line
     const char *problem; // error in the template; NULL: none so far
     struct base_str at;  // position of the error
 };
@@ -128,6 +129,7 @@ enum shared_field {
     REPEATED,
     TIMED,
     NO_GAIN,
+    BRIEF,
     SHARED_FIELDS
 };
 
@@ -149,6 +151,7 @@ static const struct {
     [REPEATED] = {"repeated", NULL},
     [TIMED] = {"timed", NULL},
     [NO_GAIN] = {"no_gain", NULL},
+    [BRIEF] = {"brief", NULL},
 };
 
 static enum shared_field find_shared(struct base_str name)
@@ -178,6 +181,7 @@ static uint64_t shared_value(const struct expansion *expansion, enum shared_fiel
     case REPEATED: return finding->times > 1;
     case TIMED: return timed;
     case NO_GAIN: return timed && finding->host_ns == 0;
+    case BRIEF: return expansion->brief;
     case SHARED_FIELDS: break;
     }
     return 0;
@@ -481,10 +485,10 @@ static void expand_all(struct expansion *expansion, const char *template)
 }
 
 void report_expand(const struct report_data *data, const struct analyze_finding *finding,
-                   const char *template, struct base_buf *out)
+                   const char *template, bool brief, struct base_buf *out)
 {
     struct expansion expansion = {
-        .data = data, .finding = finding, .pattern = finding->pattern, .out = out};
+        .data = data, .finding = finding, .pattern = finding->pattern, .out = out, .brief = brief};
     expand_all(&expansion, template);
 }
 

@@ -18,6 +18,8 @@
 //   times, count                  "2,160,640"
 //   alone, repeated               only to be tested: count is 1; times is more than 1
 //   timed, no_gain                only to be tested: times are real; then, the run gains nothing
+//   brief                         only to be tested: the text is for one line of the first screen,
+//                                 which has 72 columns; what does not fit is cut off
 //
 // The description's own fields have the form of their type. A count has the formats :unit
 // ("5 calls") and :bytes; a real :whole ("157%" for "157.4%"); a value :added (" - 2"). A path is a
@@ -28,8 +30,8 @@
 
 #include "data.h"
 
-// Adds the template's text for the finding.
+// Adds the template's text for the finding, whole or for one line.
 void report_expand(const struct report_data *data, const struct analyze_finding *finding,
-                   const char *template, struct base_buf *out);
+                   const char *template, bool brief, struct base_buf *out);
 
 #endif

@@ -6,7 +6,10 @@
 
 #include <string.h>
 
+#include "findings.h"
 #include "units.h"
+
+enum { SCREEN_LINES = 24 };
 
 void report_text_table(struct report_text *text, const struct report_column *columns,
                        size_t column_count, const void *rows, size_t count, size_t row_bytes)
@@ -30,27 +33,44 @@ static size_t word_bytes(const char *at)
     return strcspn(at, " ");
 }
 
-void report_text_lines(struct report_text *text, const char *first, const struct base_buf *words)
+static size_t columns_of(const char *text, size_t bytes)
 {
+    size_t columns = 0;
+    for (size_t i = 0; i < bytes; i++)
+        columns += ((unsigned char)text[i] & 0xc0) != 0x80;
+    return columns;
+}
+
+void report_text_few(struct report_text *text, const char *first, const struct base_buf *words,
+                     size_t most)
+{
+    enum { DOTS = 4 }; // columns of " ..."
     struct base_buf *out = &text->out;
-    const size_t indent = report_text_width(first);
-    size_t column = indent;
+    const size_t indent = report_text_width(first), width = text->style->width;
+    size_t column = indent, lines = 1;
     text->failed |= words->failed;
     base_buf_puts(out, first);
+    size_t cut = out->length; // where "..." fits
     for (const char *at = words->length ? words->text : ""; *at;) {
-        size_t bytes = word_bytes(at), columns = 0;
-        for (size_t i = 0; i < bytes; i++)
-            columns += ((unsigned char)at[i] & 0xc0) != 0x80;
-        if (column > indent) {
-            bool fits = !text->style->wrap || column + 1 + columns <= text->style->width;
-            if (fits)
-                base_buf_putc(out, ' ');
-            else
-                base_buf_printf(out, "\n%*s", (int)indent, "");
-            column = fits ? column + 1 : indent;
+        const size_t bytes = word_bytes(at), columns = columns_of(at, bytes);
+        const bool fits = !text->style->wrap || column == indent || column + 1 + columns <= width;
+        if (!fits && lines == most) {
+            out->length = cut;
+            base_buf_puts(out, " ...");
+            break;
+        }
+        if (!fits) {
+            base_buf_printf(out, "\n%*s", (int)indent, "");
+            column = indent;
+            lines++;
+        } else if (column > indent) {
+            base_buf_putc(out, ' ');
+            column++;
         }
         base_buf_add(out, at, bytes);
         column += columns;
+        if (column + DOTS <= width)
+            cut = out->length;
         at += bytes;
         while (*at == ' ')
             at++;
@@ -58,59 +78,123 @@ void report_text_lines(struct report_text *text, const char *first, const struct
     base_buf_putc(out, '\n');
 }
 
-// Unless verbose, shows only the first few warnings.
-static void put_notes(struct report_text *text)
+void report_text_lines(struct report_text *text, const char *first, const struct base_buf *words)
 {
-    enum { FEW = 3 };
+    report_text_few(text, first, words, SIZE_MAX);
+}
+
+void report_text_line(struct report_text *text, const char *first, const struct base_buf *words)
+{
+    report_text_few(text, first, words, text->choice->verbose ? SIZE_MAX : 1);
+}
+
+static bool is_told_first(const struct report_data *data, const struct report_note *note)
+{
+    // What the head says is not said again.
+    return note->severity != PROFILE_INFO &&
+           (!data->failures.fault ||
+            strncmp(note->text, FACTS_FAULT_NOTE, strlen(FACTS_FAULT_NOTE)) != 0);
+}
+
+static void put_note(struct report_text *text, const struct report_note *note)
+{
+    struct base_buf words = {0};
+    base_buf_printf(&words, "%s: ", profile_severity_word(note->severity));
+    report_put_text(&words, note->text);
+    report_text_line(text, "  ", &words);
+    base_buf_fini(&words);
+}
+
+static void put_all_notes(struct report_text *text)
+{
     const struct report_data *data = text->data;
-    const bool verbose = text->choice->verbose;
-    size_t told = 0, left = 0;
     for (size_t i = 0; i < data->notes.count; i++) {
-        const struct report_note *note = &data->notes.items[i];
-        if (!verbose && (note->severity == PROFILE_INFO || told == FEW)) {
-            left++;
-            continue;
-        }
-        struct base_buf words = {0};
-        if (told++ == 0)
+        if (i == 0)
             report_text_heading(text, "Notes");
-        base_buf_printf(&words, "%s: ", profile_severity_word(note->severity));
-        report_put_text(&words, note->text);
-        report_text_lines(text, "  ", &words);
-        base_buf_fini(&words);
+        put_note(text, &data->notes.items[i]);
     }
-    if (told && left)
-        base_buf_printf(&text->out, "  ... and %zu more\n", left);
+}
+
+// On the first screen, shows as many warnings as there is room for, each in one line.
+static void put_warnings(struct report_text *text, size_t room)
+{
+    const struct report_data *data = text->data;
+    size_t count = 0, told = 0;
+    for (size_t i = 0; i < data->notes.count; i++)
+        count += is_told_first(data, &data->notes.items[i]);
+    const size_t most = count <= room ? count : room > 1 ? room - 1 : 0;
+    for (size_t i = 0; i < data->notes.count && told < most; i++) {
+        if (is_told_first(data, &data->notes.items[i])) {
+            put_note(text, &data->notes.items[i]);
+            told++;
+        }
+    }
+    if (told < count)
+        base_buf_printf(&text->out, "  %zu %swarning%s: --verbose lists %s\n", count - told,
+                        told ? "more " : "", count - told == 1 ? "" : "s",
+                        count - told == 1 ? "it" : "them");
+}
+
+// Adds the command that records what was not recorded; returns false if nothing seems worth it.
+static bool put_next_recording(struct report_text *text, struct base_buf *out)
+{
+    const struct report_data *data = text->data;
+    const size_t shown = analyze_worthwhile_count(data->analysis);
+    uint64_t waits = 0;
+    for (size_t i = 0; i < data->wait_rows.count; i++)
+        waits += data->wait_rows.items[i].sum.count;
+    const bool sync = waits && report_lacks_first_uses(data),
+               elements = !data->has_elements && data->launches;
+    if (shown || data->failures.count || !(sync || elements))
+        return false;
+    base_buf_printf(out, "glint record --analyses %s --",
+                    sync && elements ? "all"
+                    : sync           ? "sync"
+                                     : "elements,counts --maps");
+    report_text_arguments(text, out);
+    return true;
 }
 
 // Suggests the command that shows or finds more.
 static void put_next(struct report_text *text)
 {
+    static const char next[] = "Next: ";
     const struct report_data *data = text->data;
     const struct report_choice *choice = text->choice;
-    struct base_buf *out = &text->out;
-    const size_t shown = choice->verbose ? analyze_finding_count(data->analysis)
-                                         : analyze_worthwhile_count(data->analysis);
+    struct base_buf command = {0}, *out = &text->out;
+    struct base_buf more = {0}; // that is left out if there is no room
     if (!choice->file || data->calls == 0)
         return;
-    base_buf_puts(out, "\nNext: ");
-    if (!data->has_elements && data->launches && shown == 0) {
-        base_buf_puts(out, "glint record --analyses elements,counts --maps --");
-        report_text_arguments(text);
-        base_buf_puts(out, ", to find waste inside objects");
-    } else if (!choice->verbose) {
-        base_buf_puts(out, "glint report --verbose ");
-        report_put_argument(out, choice->file);
-        base_buf_puts(out, ", for all findings and tables");
+    if (choice->verbose) {
+        base_buf_puts(&command, "glint report --format html -o report.html ");
+        report_put_argument(&command, choice->file);
+        base_buf_puts(&more, ", for a page with charts");
+    } else if (put_next_recording(text, &command)) {
+        base_buf_puts(&more, ", to search for more");
     } else {
-        base_buf_puts(out, "glint report --format html -o report.html ");
-        report_put_argument(out, choice->file);
-        base_buf_puts(out, ", for a page with charts");
+        base_buf_puts(&command, "glint report --verbose ");
+        report_put_argument(&command, choice->file);
+        if (analyze_worthwhile_count(data->analysis))
+            base_buf_printf(&more, ", glint explain %s",
+                            analyze_pattern_word(analyze_finding(data->analysis, 0)->pattern));
     }
-    base_buf_putc(out, '\n');
-    if (shown)
-        base_buf_printf(out, "      glint explain %s, for what a pattern means\n",
-                        analyze_pattern_word(analyze_finding(data->analysis, 0)->pattern));
+    const bool fits = !text->style->wrap || strlen(next) +
+                                                    columns_of(command.text, command.length) +
+                                                    columns_of(more.text, more.length) <=
+                                                text->style->width;
+    base_buf_printf(out, "%s%s%s%s\n", choice->verbose ? "\n" : "", next,
+                    command.text ? command.text : "", fits && more.text ? more.text : "");
+    text->failed |= command.failed || more.failed;
+    base_buf_fini(&command);
+    base_buf_fini(&more);
+}
+
+static size_t lines_of(const struct base_buf *text)
+{
+    size_t lines = 0;
+    for (size_t i = 0; i < text->length; i++)
+        lines += text->text[i] == '\n';
+    return lines;
 }
 
 static bool has_distances(const struct report_data *data)
@@ -149,7 +233,12 @@ enum base_code report_text(struct profile *profile, const struct analyze_thresho
         }
         if (asks_what_if)
             report_text_what_if(&text);
-        put_notes(&text);
+        if (choice->verbose) {
+            put_all_notes(&text);
+        } else {
+            const size_t used = lines_of(&text.out) + 1; // and the last line
+            put_warnings(&text, used < SCREEN_LINES ? SCREEN_LINES - used : 0);
+        }
         put_next(&text);
         if (text.failed || text.out.failed)
             code = base_no_memory(error);

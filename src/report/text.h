@@ -21,13 +21,17 @@ void report_text_table(struct report_text *text, const struct report_column *col
                        size_t column_count, const void *rows, size_t count, size_t row_bytes);
 void report_text_heading(struct report_text *text, const char *heading);
 // Adds words, wrapped to the width: the first line starts with `first`, the others with as many
-// blanks.
+// blanks. report_text_few adds at most that many lines; "..." stands for the rest.
 void report_text_lines(struct report_text *text, const char *first, const struct base_buf *words);
+void report_text_few(struct report_text *text, const char *first, const struct base_buf *words,
+                     size_t most);
+// The same for a line of the head and of a finding, of which the first screen shows one.
+void report_text_line(struct report_text *text, const char *first, const struct base_buf *words);
 
 // text_head.c: adds what was run, how it ended, and what there is to gain.
 void report_text_head(struct report_text *text);
 // Adds the program's name and arguments, each after a blank.
-void report_text_arguments(struct report_text *text);
+void report_text_arguments(const struct report_text *text, struct base_buf *out);
 // Adds an argument, quoted as for a shell.
 void report_put_argument(struct base_buf *out, const char *argument);
 

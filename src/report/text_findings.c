@@ -9,7 +9,7 @@
 #include "text.h"
 #include "units.h"
 
-enum { FEW = 5 }; // findings that fit on a screen
+enum { FEW = 3 }; // findings that fit on a screen
 
 // --- Choosing findings ---------------------------------------------------------------------------
 
@@ -49,34 +49,61 @@ static bool is_chosen(const struct report_text *text, const struct analyze_findi
 
 // --- One finding ---------------------------------------------------------------------------------
 
+// Adds where it is: "add vectors.cu:20 < main vectors.cu:51", with the kernel's line if it is at
+// one.
+static void put_where(const struct report_data *data, const struct analyze_finding *finding,
+                      struct base_buf *out)
+{
+    const struct analyze_line line = analyze_line_at(finding);
+    struct base_buf trace = {0};
+    if (line.file && line.line) {
+        const char *slash = strrchr(line.file, '/');
+        if (finding->kernel) {
+            report_put_text(out, report_short_kernel(data, finding->kernel));
+            base_buf_putc(out, ' ');
+        }
+        report_put_text(out, slash ? slash + 1 : line.file);
+        base_buf_printf(out, ":%u", line.line);
+    }
+    report_put_trace(data, finding->path, &trace);
+    if (trace.length)
+        base_buf_printf(out, "%s%s", out->length ? " < " : "", trace.text);
+    base_buf_fini(&trace);
+}
+
+// Writes what is wrong, where, what to do, and what that gains: a line each on the first screen.
 static void put_finding(struct report_text *text, const struct analyze_finding *finding,
                         size_t number)
 {
-    struct base_buf line = {0};
-    char indent[24];
+    struct base_buf what = {0}, where = {0}, how = {0}, gain = {0};
+    char indent[32];
     const int width = snprintf(indent, sizeof(indent), "  %zu. ", number);
-    base_buf_printf(&line, "%s: ", analyze_pattern_word(finding->pattern));
-    report_put_worth(text->data, finding, &line);
+    if (text->choice->verbose) {
+        report_put_message(text->data, finding, &what);
+        report_put_suggestion(text->data, finding, &how);
+    } else {
+        report_put_brief(text->data, finding, &what, &how);
+    }
+    put_where(text->data, finding, &where);
+    base_buf_puts(&gain, finding->gain_is_unknown ? "" : "gain: ");
+    report_put_worth(text->data, finding, &gain);
+    base_buf_printf(&gain, " [%s]", analyze_pattern_word(finding->pattern));
     if (text->style->colour)
         base_buf_puts(&text->out, "\033[1m");
-    report_text_lines(text, indent, &line);
+    report_text_line(text, indent, &what);
     if (text->style->colour)
         base_buf_puts(&text->out, "\033[0m");
-    snprintf(indent, sizeof(indent), "%*s", width, "");
-    line.length = 0;
-    report_put_message(text->data, finding, &line);
-    report_text_lines(text, indent, &line);
-    line.length = 0;
-    report_put_trace(text->data, finding->path, &line);
-    if (line.length) {
-        snprintf(indent, sizeof(indent), "%*sat ", width, "");
-        report_text_lines(text, indent, &line);
-    }
+    snprintf(indent, sizeof(indent), "%*sat ", width, "");
+    if (where.length)
+        report_text_line(text, indent, &where);
     snprintf(indent, sizeof(indent), "%*s-> ", width, "");
-    line.length = 0;
-    report_put_suggestion(text->data, finding, &line);
-    report_text_lines(text, indent, &line);
-    base_buf_fini(&line);
+    report_text_line(text, indent, &how);
+    snprintf(indent, sizeof(indent), "%*s", width, "");
+    report_text_line(text, indent, &gain);
+    base_buf_fini(&what);
+    base_buf_fini(&where);
+    base_buf_fini(&how);
+    base_buf_fini(&gain);
 }
 
 // --- All findings --------------------------------------------------------------------------------
@@ -107,7 +134,7 @@ static void put_rest(struct report_text *text, size_t more, const struct report_
                                                                   : ": --verbose lists them");
     }
     if (line.length)
-        report_text_lines(text, "  ", &line);
+        report_text_few(text, "  ", &line, text->choice->verbose ? SIZE_MAX : 2);
     text->failed |= line.failed;
     base_buf_fini(&line);
 }
@@ -160,7 +187,9 @@ void report_text_findings(struct report_text *text)
         if (text->data->calls) {
             report_text_heading(text, choice->verbose ? "Findings" : "What to fix first");
             if (!do_add_up(text->data))
-                base_buf_puts(&text->out, "  nothing worth fixing was found\n");
+                base_buf_puts(&text->out, text->data->failures.count
+                                              ? "  nothing else worth fixing was found\n"
+                                              : "  nothing worth fixing was found\n");
         }
         put_rest(text, 0, &hidden);
         return;
@@ -176,7 +205,7 @@ void report_text_findings(struct report_text *text)
         shown++;
     }
     put_rest(text, count - shown, &hidden);
-    if (sync)
+    if (sync && choice->verbose)
         put_run_time(text);
 }
 
@@ -209,11 +238,51 @@ static void put_found(const struct report_text *text, enum analyze_input which,
     }
 }
 
+enum checked { DONE, SKIPPED, ABSENT, CHECKED };
+
+static enum checked checked_of(const struct report_data *data, enum analyze_input input)
+{
+    struct base_buf reason = {0};
+    const bool done = !report_put_skipped(data, input, &reason);
+    base_buf_fini(&reason);
+    return done ? DONE : report_was_wanted(data, input) ? SKIPPED : ABSENT;
+}
+
+// Writes the analyses that were done, and those that were not, in two lines.
+static void put_checked(struct report_text *text)
+{
+    static const char *const words[CHECKED][2] = {[DONE] = {"Checked: ", ""},
+                                                  [SKIPPED] = {"skipped: ", " (see --verbose)"},
+                                                  [ABSENT] = {"not recorded: ", ""}};
+    struct base_buf line = {0};
+    for (unsigned which = 0; which < CHECKED; which++) {
+        unsigned count = 0;
+        for (unsigned i = 0; i < ANALYZE_INPUTS; i++) {
+            const enum analyze_input input = (enum analyze_input)i;
+            if (!analyze_input_is_needed(input) || checked_of(text->data, input) != which)
+                continue;
+            if (count++ == 0)
+                base_buf_printf(&line, "%s%s", line.length ? "; " : "", words[which][0]);
+            base_buf_printf(&line, "%s%s", count > 1 ? ", " : "", analyze_input_name(input));
+        }
+        base_buf_puts(&line, count ? words[which][1] : "");
+    }
+    if (line.length && line.text[0] >= 'a' && line.text[0] <= 'z')
+        line.text[0] = (char)(line.text[0] - 'a' + 'A');
+    base_buf_putc(&text->out, '\n');
+    report_text_few(text, "", &line, 2);
+    base_buf_fini(&line);
+}
+
 void report_text_analyses(struct report_text *text)
 {
     const struct report_data *data = text->data;
     if (data->calls == 0)
         return;
+    if (!text->choice->verbose) {
+        put_checked(text);
+        return;
+    }
     report_text_heading(text, "What was checked");
     for (unsigned i = 0; i < ANALYZE_INPUTS; i++) {
         const enum analyze_input input = (enum analyze_input)i;

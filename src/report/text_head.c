@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "failures.h"
 #include "findings.h"
 #include "text.h"
 #include "units.h"
@@ -40,12 +41,12 @@ static void put_counted(struct base_buf *out, uint64_t count, const char *what)
     base_buf_printf(out, "%llu %s%s", (unsigned long long)count, what, count == 1 ? "" : "s");
 }
 
-void report_text_arguments(struct report_text *text)
+void report_text_arguments(const struct report_text *text, struct base_buf *out)
 {
     const struct profile_program *program = profile_program(text->data->profile);
     for (uint32_t i = 0; i < program->argument_count; i++) {
-        base_buf_putc(&text->out, ' ');
-        report_put_argument(&text->out, program->arguments[i]);
+        base_buf_putc(out, ' ');
+        report_put_argument(out, program->arguments[i]);
     }
 }
 
@@ -53,36 +54,69 @@ static void put_name(struct report_text *text)
 {
     const struct profile_program *program = profile_program(text->data->profile);
     struct base_buf line = {0};
+    const size_t width = text->style->width;
     for (uint32_t i = 0; i < program->argument_count; i++) {
         base_buf_puts(&line, i ? " " : "");
         report_put_argument(&line, program->arguments[i]);
     }
     if (program->argument_count == 0)
         report_put_text(&line, program->executable);
+    if (!text->choice->verbose && text->style->wrap && line.length > width && width > 3) {
+        line.length = width - 3;
+        while (line.length && ((unsigned char)line.text[line.length] & 0xc0) == 0x80)
+            line.length--;
+        base_buf_puts(&line, "...");
+    }
     report_put_heading(text->style, line.length ? line.text : "(unknown program)", &text->out);
     text->failed |= line.failed;
     base_buf_fini(&line);
 }
 
-// Writes "80.0 KiB of device memory at the peak; 48.0 KiB would do (40.0% less)".
+static void put_failures(struct report_text *text)
+{
+    struct base_buf words = {0};
+    if (report_put_failures(text->data, &words)) {
+        if (text->style->colour)
+            base_buf_puts(&text->out, "\033[1;31m");
+        report_text_few(text, "  error: ", &words, text->choice->verbose ? SIZE_MAX : 2);
+        if (text->style->colour)
+            base_buf_puts(&text->out, "\033[0m");
+    }
+    text->failed |= words.failed;
+    base_buf_fini(&words);
+}
+
+// Writes "peak 80.0 KiB, 48.0 KiB would do; 215.0 ms, 45.0 ms less is possible". Times of a
+// simulated GPU, and of the CPU that simulates it, are not worth mentioning.
 static void put_gain(struct report_text *text)
 {
     const struct report_data *data = text->data;
+    const struct profile_program *program = profile_program(data->profile);
+    const struct analyze_run_time *time = analyze_run_time(data->analysis);
     struct base_buf words = {0};
-    const uint64_t peak = data->peak_count ? data->peaks[0].bytes : 0,
-                   least = analyze_achievable_peak(data->analysis);
+    const uint64_t least = analyze_achievable_peak(data->analysis);
+    const uint64_t run_ns = time->recorded_ns  ? time->recorded_ns
+                            : program->has_end ? (uint64_t)program->end_ns
+                                               : 0;
     if (data->peak_count) {
-        report_put_bytes(&words, peak);
-        base_buf_puts(&words, " of device memory at the peak");
+        base_buf_puts(&words, "peak ");
+        report_put_bytes(&words, data->peaks[0].bytes);
         if (report_lowers_peak(data)) {
-            base_buf_puts(&words, "; ");
+            base_buf_puts(&words, ", ");
             report_put_bytes(&words, least);
-            base_buf_puts(&words, " is enough (");
-            report_put_share(&words, peak - least, peak);
-            base_buf_puts(&words, " less)");
+            base_buf_puts(&words, " would do");
         }
     } else {
         base_buf_puts(&words, "no device memory was allocated");
+    }
+    if (run_ns && !program->simulated) {
+        base_buf_puts(&words, "; ");
+        report_put_ns(&words, run_ns);
+        if (report_shortens_run(data)) {
+            base_buf_puts(&words, ", ");
+            report_put_ns(&words, time->recorded_ns - time->after_ns);
+            base_buf_puts(&words, " less is possible");
+        }
     }
     report_text_lines(text, "  ", &words);
     base_buf_fini(&words);
@@ -104,7 +138,7 @@ static void put_where(struct report_text *text)
     struct base_buf words = {0}, *out = &words;
     put_ending(out, profile_meta(data->profile), program->has_end);
     int64_t end = program->has_end ? program->end_ns : data->last_ns;
-    if (end > 0) {
+    if (end > 0 && text->choice->verbose) {
         base_buf_puts(out, program->has_end ? ", ran for " : ", last call returned after ");
         report_put_ns(out, (uint64_t)end);
     }
@@ -118,28 +152,36 @@ static void put_where(struct report_text *text)
                                : ", no GPU was used");
     if (program->simulated)
         base_buf_puts(out, " (simulated: its times are not real)");
-    if (program->driver_version)
+    if (program->driver_version && text->choice->verbose)
         base_buf_printf(out, ", CUDA %u.%u", program->driver_version / 1000,
                         program->driver_version % 1000 / 10);
-    report_text_lines(text, "  ", &words);
+    report_text_line(text, "  ", &words);
     base_buf_fini(&words);
 }
 
-void report_text_head(struct report_text *text)
+static void put_counts(struct report_text *text)
 {
     const struct report_data *data = text->data;
     struct base_buf *out = &text->out;
-    put_name(text);
-    put_gain(text);
-    put_waits(text);
-    put_where(text);
     base_buf_puts(out, "  ");
     put_counted(out, data->calls, "call");
-    if (data->failed_calls)
-        base_buf_printf(out, " (%llu failed)", (unsigned long long)data->failed_calls);
+    if (data->failures.count)
+        base_buf_printf(out, " (%llu failed)", (unsigned long long)data->failures.count);
     base_buf_puts(out, ", ");
     put_counted(out, data->launches, "kernel run");
     base_buf_puts(out, ", ");
     put_counted(out, data->objects.count, "object");
     base_buf_putc(out, '\n');
+}
+
+void report_text_head(struct report_text *text)
+{
+    put_name(text);
+    put_failures(text);
+    put_gain(text);
+    if (text->choice->verbose)
+        put_waits(text);
+    put_where(text);
+    if (text->choice->verbose)
+        put_counts(text);
 }

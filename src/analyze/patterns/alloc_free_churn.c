@@ -152,10 +152,14 @@ const struct analyze_description analyze_alloc_free_churn = {
               [ANALYZE_OTHER_CALL] = {"allocated", "the allocation"}},
     .thresholds = {&churns_reported, &analyze_wait_us, &analyze_wait_percent},
     .fields = fields,
-    .message = "{call} frees memory like {object}, which {other_call} then allocates again; each "
-               "free waits for the GPU{if repeated}; this happens {times} times{if timed}, "
-               "{waited_ns} in total{end}{elif timed}; this takes {waited_ns}{end}",
-    .suggestion = "allocate it once and reuse it, or use a memory pool: cudaMallocAsync and "
-                  "cudaFreeAsync" ANALYZE_TEXT_ALONE,
+    .message =
+        "{if brief}{object} is freed and allocated again{if repeated}, {times} times{end}{else}"
+        "{call} frees memory like {object}, which {other_call} then allocates again; each "
+        "free waits for the GPU{if repeated}; this happens {times} times{if timed}, "
+        "{waited_ns} in total{end}{elif timed}; this takes {waited_ns}{end}"
+        "{end}",
+    .suggestion = "{if brief}allocate it once, or use cudaMallocAsync and cudaFreeAsync{else}"
+                  "allocate it once and reuse it, or use a memory pool: cudaMallocAsync and "
+                  "cudaFreeAsync" ANALYZE_TEXT_ALONE "{end}",
     .find_remedies = find,
 };

@@ -64,16 +64,24 @@ const struct analyze_description analyze_bank_conflicts = {
     .thresholds = {&wavefronts_percent},
     .fields = fields,
     .message =
+        "{if brief}{if is_store}stores to{elif is_atomic}atomics on{else}loads from{end} {if "
+        "array}{array}{else}shared memory{end} in {kernel} take"
+        " {wavefronts/needed:times} times the wavefronts needed{else}"
         "{if is_store}stores to{elif is_atomic}atomic operations on{else}loads from{end} {if "
         "array}{array} in {end}shared memory {if array}of{else}in{end} {kernel}{if line} "
         "({line}){elif is_joined} ({instructions:unit}; -lineinfo shows their lines){end} take "
         "{wavefronts/needed:times} times the wavefronts that they need{if words}: neighbouring "
-        "threads are {words:unit} apart{end}",
+        "threads are {words:unit} apart{end}"
+        "{end}",
     .suggestion =
+        "{if brief}{if words}make rows {if array}of {array} {end}{if is_narrow}4 bytes{else}one "
+        "element{end} longer, as in [32][33]{else}let the"
+        " threads of a warp access different banks{end}{else}"
         "{if words}make rows {if array}of {array} {end}{if is_narrow}4 bytes longer{else}one "
         "element longer, as in [32][33] instead of [32][32]{end}, so that neighbouring threads "
         "access different "
         "banks{else}arrange the "
-        "array so that the threads of a warp access different banks{end}",
+        "array so that the threads of a warp access different banks{end}"
+        "{end}",
     .find = find,
 };

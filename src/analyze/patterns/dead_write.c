@@ -207,8 +207,11 @@ const struct analyze_description analyze_dead_write = {
     .roles = {[ANALYZE_CALL] = {"written for nothing", "the write"},
               [ANALYZE_OTHER_CALL] = {"overwritten", "the call that overwrites it"}},
     .fields = fields,
-    .message = "{call} writes to {object:name}, but {other_call} overwrites it before anything "
-               "reads it{if repeated}; this happens {times} times{end}",
+    .message = "{if brief}{object:name} is overwritten before anything reads it{if repeated}, "
+               "{times} times{end}{else}"
+               "{call} writes to {object:name}, but {other_call} overwrites it before anything "
+               "reads it{if repeated}; this happens {times} times{end}"
+               "{end}",
     .suggestion = "remove {call}",
     .find = find,
 };

@@ -232,8 +232,11 @@ const struct analyze_description analyze_duplicate_transfer = {
               [ANALYZE_OTHER_CALL] = {"copied before", "the earlier copy of the same bytes"}},
     .thresholds = {&analyze_wait_us, &analyze_wait_percent},
     .fields = fields,
-    .message = "{call} copies {bytes} {if to_host}to the host{else}to the device{end}{if repeated} "
-               "in {times} copies{end} that are already there, unchanged since {other_call}",
+    .message = "{if brief}{call:name} copies {bytes} that {if to_host}the host{else}the "
+               "device{end} already has{if repeated}, {times} times{end}{else}"
+               "{call} copies {bytes} {if to_host}to the host{else}to the device{end}{if repeated} "
+               "in {times} copies{end} that are already there, unchanged since {other_call}"
+               "{end}",
     .suggestion = "skip the copy while its source is unchanged" ANALYZE_TEXT_ALONE,
     .find_remedies = find,
 };

@@ -47,6 +47,8 @@ const struct analyze_description analyze_early_allocation = {
     .thresholds = {&early_apis},
     .fields = fields,
     .message = "{object} is allocated {distance} before its first use",
-    .suggestion = "move the allocation of {object:name}{call:where} to just before {other_call}",
+    .suggestion = "{if brief}allocate {object:name} just before {other_call}{else}"
+                  "move the allocation of {object:name}{call:where} to just before {other_call}"
+                  "{end}",
     .find = find,
 };

@@ -113,6 +113,8 @@ const struct analyze_description analyze_frequent_values = {
     .message = ANALYZE_VALUE_TEXT_BEGIN ANALYZE_VALUE_TEXT_ELEMENTS
     ", {if reads}and {matching_reads/reads} of its {reads:unit} get {value}{else}"
     "{matching/elements} of which are {value}{end}" ANALYZE_VALUE_TEXT_END,
-    .suggestion = "treat {value} separately: skip the work on it, or store only the other elements",
+    .suggestion = "{if brief}treat {value} separately: skip it, or store only the others{else}"
+                  "treat {value} separately: skip the work on it, or store only the other elements"
+                  "{end}",
     .find = find,
 };

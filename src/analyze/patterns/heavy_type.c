@@ -220,11 +220,13 @@ const struct analyze_description analyze_heavy_type = {
               [ANALYZE_OTHER_CALL] = {"written", "the call that wrote the values"}},
     .thresholds = {&analyze_value_elements},
     .fields = fields,
-    .message = ANALYZE_VALUE_TEXT_OBJECT
-    " has {elements:unit} of type {type}, but {if is_index}only {distinct} different values"
-    "{else}{narrow_type} holds all of their values exactly{end}" ANALYZE_VALUE_TEXT_END
-    "{if in_between}, also of those that launches read or stored while they "
-    "ran{end}" ANALYZE_VALUE_TEXT_USES,
+    .message =
+        "{if brief}{object} has type {type}, but {if is_index}only {distinct} different "
+        "values{else}{narrow_type} holds all values exactly{end}{else}" ANALYZE_VALUE_TEXT_OBJECT
+        " has {elements:unit} of type {type}, but {if is_index}only {distinct} different values"
+        "{else}{narrow_type} holds all of their values exactly{end}" ANALYZE_VALUE_TEXT_END
+        "{if in_between}, also of those that launches read or stored while they "
+        "ran{end}" ANALYZE_VALUE_TEXT_USES "{end}",
     .suggestion = "{if is_index}store an 8-bit index into a table of {distinct} values{else}store "
                   "{if is_member}this field of {end}{object:name} as {narrow_type}{end}, and widen "
                   "it when it is read",

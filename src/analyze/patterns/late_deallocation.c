@@ -49,6 +49,8 @@ const struct analyze_description analyze_late_deallocation = {
     .thresholds = {&late_apis},
     .fields = fields,
     .message = "{object} is freed {distance} after its last use",
-    .suggestion = "free {object:name} right after {other_call}; {call} comes too late",
+    .suggestion = "{if brief}free {object:name} right after {other_call}{else}"
+                  "free {object:name} right after {other_call}; {call} comes too late"
+                  "{end}",
     .find = find,
 };

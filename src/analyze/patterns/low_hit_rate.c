@@ -154,17 +154,25 @@ const struct analyze_description analyze_low_hit_rate = {
     .thresholds = {&least_percent, &saved_percent},
     .fields = fields,
     .message =
+        "{if brief}{object} causes {dram_sectors/kernel_dram_sectors} of the traffic with device "
+        "memory in {kernel}{else}"
         "{object} causes {dram_sectors/kernel_dram_sectors} of the traffic with device memory in "
         "{kernel}{if line} ({line}){end}: its sectors are used {uses/different:times} times each, "
         "but L1 serves {l1_hits} of these uses and L2 {l2_hits} of the others (modelled, with a "
-        "sampling error of {sampling_error})",
+        "sampling error of {sampling_error})"
+        "{end}",
     .suggestion =
+        "{if brief}{if is_layout}lay {object:name} out so that the accesses of a warp lie "
+        "together{elif is_size}use half as much data"
+        " between two uses of {object:name}{else}let blocks that share a part of {object:name} run "
+        "soon after one another{end}{else}"
         "{if is_layout}lay {object:name} out so that what the threads of a warp access at once "
         "lies together, or exchange the indices that walk along rows and along columns{elif "
         "is_size}use half as much data between two uses of {object:name}, by smaller tiles or "
         "narrower types: {if in_l1}an L1{else}an L2{end} cache of twice the size would have "
         "it{else}let blocks that use the same part of {object:name} run soon after one another, "
         "by another order of blocks or by tiles: it is used again when more than L2 holds was used "
-        "meanwhile{end}. That saves up to {saved_bytes} of traffic with device memory",
+        "meanwhile{end}. That saves up to {saved_bytes} of traffic with device memory"
+        "{end}",
     .find = find,
 };

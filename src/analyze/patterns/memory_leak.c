@@ -33,6 +33,14 @@ static bool is_freed(const struct analyze_model *model, const struct analyze_obj
            model->calls.items[object->end].kind != PROFILE_CALL_CONTEXT;
 }
 
+// Returns whether the program's attempt to free the object failed, or a kernel failed before it
+// could: then that failure is to be fixed.
+static bool could_not_be_freed(const struct analyze_model *model,
+                               const struct analyze_object *object)
+{
+    return object->free_failed || (model->fatal && analyze_begin(object) < model->fatal);
+}
+
 static void find(struct analyze_run *run)
 {
     const struct analyze_model *model = run->model;
@@ -40,7 +48,8 @@ static void find(struct analyze_run *run)
         return;
     for (uint32_t i = 0; i < model->objects.count && !run->failed; i++) {
         const struct analyze_object *object = &model->objects.items[i];
-        if (!can_leak(object) || object->bytes == 0 || is_freed(model, object))
+        if (!can_leak(object) || object->bytes == 0 || is_freed(model, object) ||
+            could_not_be_freed(model, object))
             continue;
         struct analyze_finding finding =
             analyze_begin_finding(run, ANALYZE_MEMORY_LEAK, i, object->call, object->last);

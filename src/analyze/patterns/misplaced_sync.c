@@ -22,10 +22,13 @@ const struct analyze_description analyze_misplaced_sync = {
     .thresholds = {&analyze_late_use_us, &analyze_late_use_percent, &analyze_late_use_calls,
                    &analyze_wait_us, &analyze_wait_percent},
     .fields = fields,
-    .message = "{call:at} waits too early: the CPU uses the data at least " ANALYZE_TEXT_LATER
-        ANALYZE_TEXT_WAITED,
-    .suggestion = "move {call:at} to just before the first use" ANALYZE_TEXT_USE
+    .message = "{if brief}{call:name} waits too early: the data is used later{if use_call_path}, "
+               "at {use_call_path}{end}{else}"
+               "{call:at} waits too early: the CPU uses the data at least " ANALYZE_TEXT_LATER
+                   ANALYZE_TEXT_WAITED "{end}",
+    .suggestion = "{if brief}move it to just before the first use" ANALYZE_TEXT_USE "{else}"
+                  "move {call:at} to just before the first use" ANALYZE_TEXT_USE
                   "; if the GPU gets more work in between, record an event here and wait for it "
-                  "there" ANALYZE_TEXT_ALONE,
+                  "there" ANALYZE_TEXT_ALONE "{end}",
     .find_remedies = find,
 };

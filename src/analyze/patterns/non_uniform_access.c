@@ -122,10 +122,16 @@ const struct analyze_description analyze_non_uniform_access = {
               [ANALYZE_OTHER_CALL] = {"allocated", "the allocation"}},
     .thresholds = {&variation_percent},
     .fields = fields,
-    .message = "{kernel} accesses some elements of {object} far more often than others: the "
-               "coefficient of variation is {variation:whole}",
-    .suggestion = "keep the elements of {object:name} that {kernel} accesses most often in shared "
+    .message =
+        "{if brief}{kernel} accesses some elements of {object} far more often than others{else}"
+        "{kernel} accesses some elements of {object} far more often than others: the "
+        "coefficient of variation is {variation:whole}"
+        "{end}",
+    .suggestion = "{if brief}keep the hottest elements of {object:name} in shared memory{if "
+                  "has_hottest}: {hot_first} to {hot_last}{end}{else}"
+                  "keep the elements of {object:name} that {kernel} accesses most often in shared "
                   "memory{if has_hottest}: elements {hot_first} to {hot_last} receive "
-                  "{hot_accesses/all_accesses} of its accesses{end}",
+                  "{hot_accesses/all_accesses} of its accesses{end}"
+                  "{end}",
     .find = find,
 };

@@ -216,16 +216,22 @@ const struct analyze_description analyze_overallocation = {
               [ANALYZE_OTHER_CALL] = {"most in use", "when most of it is in use"}},
     .thresholds = {&touched_percent, &fragmentation_percent},
     .fields = fields,
-    .message = "{if pool}at most {touched:bytes} of the pool {object} are in use at the same time, "
-               "after {other_call}; the other {slack_bytes} are slack{else}kernels touch only "
-               "{touched/elements} of the elements of {object}{if fragmentation}; the untouched "
-               "elements are {fragmentation} fragmented{end}{end}",
+    .message = "{if brief}{if pool}at most {touched:bytes} of the pool {object} are in use at "
+               "once{else}kernels touch only {touched/elements} of {object} in this run{end}{elif "
+               "pool}at most {touched:bytes} of the pool {object} are in use at the same time, "
+               "after {other_call}; the other {slack_bytes} are slack in this run{else}kernels "
+               "touch only {touched/elements} of the elements of {object} in this run{if "
+               "fragmentation}; the untouched elements are {fragmentation} fragmented{end}{end}",
     .suggestion =
-        "{if not is_enough_known}find out which elements are untouched: record with 'glint record "
-        "--maps'{elif pool}allocate {enough_bytes} instead of {object:size}: all parts fit into "
-        "that{else}allocate {enough_bytes} instead of {object:size}: elements {if is_at_end}from "
-        "{untouched_first} on{else}{untouched_first} to {untouched_last}{end} are never touched{if "
-        "saves_little}; this saves little{end}{if is_scattered}; the other untouched elements are "
-        "scattered and hard to leave out{end}{end}",
+        "{if not is_enough_known}{if brief}record with --maps to find out which elements are "
+        "untouched{else}find out which elements are untouched: record with 'glint record "
+        "--maps'{end}{elif pool}allocate {enough_bytes} instead of {object:size}{if brief}{else}: "
+        "all parts fit into that{end}{elif brief}{if is_at_end}allocate {enough_bytes} instead of "
+        "{object:size}: unused from element {untouched_first} on{else}leave out elements "
+        "{untouched_first} to {untouched_last}: {enough_bytes} are enough{end}{else}allocate "
+        "{enough_bytes} instead of {object:size}: elements {if is_at_end}from {untouched_first} "
+        "on{else}{untouched_first} to {untouched_last}{end} are not touched, if that holds for "
+        "other inputs, too{if saves_little}; this saves little{end}{if is_scattered}; the other "
+        "untouched elements are scattered and hard to leave out{end}{end}",
     .find = find,
 };

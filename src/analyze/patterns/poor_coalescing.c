@@ -60,16 +60,25 @@ const struct analyze_description analyze_poor_coalescing = {
     .thresholds = {&sectors_percent},
     .fields = fields,
     .message =
+        "{if brief}{if is_store}stores to{elif is_atomic}atomics on{else}loads from{end} {if "
+        "object}{object}{else}global memory{end} in {kernel} take"
+        " {sectors/needed:times} times the sectors needed{else}"
         "{if is_store}stores to{elif is_atomic}atomic operations on{else}loads from{end} "
         "{if object}{object}{else}global memory{end} in {kernel}{if line} ({line}){elif "
         "is_joined} ({instructions:unit}; -lineinfo shows their lines){end} take "
         "{sectors/needed:times} times the sectors that they need{if stride}: neighbouring threads "
-        "are {stride:unit} apart{end}",
+        "are {stride:unit} apart{end}"
+        "{end}",
     .suggestion =
+        "{if brief}{if is_structure}turn the array of structures into a structure of arrays{elif "
+        "stride}let neighbouring threads access"
+        " neighbouring elements{else}lay the data out so that the accesses of a warp lie "
+        "together{end}{else}"
         "{if is_structure}turn the array of structures into a structure of arrays, or go through "
         "shared memory, so that neighbouring threads access neighbouring elements{elif stride}let "
         "neighbouring threads access neighbouring elements: exchange the indices that walk along "
         "rows and along columns, or go through a tile in shared memory{else}sort the data, or lay "
-        "it out so that what the threads of a warp access at once lies together{end}",
+        "it out so that what the threads of a warp access at once lies together{end}"
+        "{end}",
     .find = find,
 };

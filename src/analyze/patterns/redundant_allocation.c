@@ -381,10 +381,15 @@ const struct analyze_description analyze_redundant_allocation = {
     .other_object = "could reuse",
     .thresholds = {&reuse_percent},
     .fields = fields,
-    .message = "{object} is first used when {other_object} is no longer needed, and could reuse "
-               "its memory",
+    .message = "{if brief}{object} could reuse the memory of {other_object:name}, which is no "
+               "longer needed{else}"
+               "{object} is first used when {other_object} is no longer needed, and could reuse "
+               "its memory"
+               "{end}",
     .suggestion =
+        "{if brief}use the memory of {other_object:name}: nothing uses it after {last_call}{else}"
         "let {object:name}{if call}{call:where}{end} reuse the memory of {other_object:name}, "
-        "which nothing uses after {if in_same_launch}earlier nodes of {end}{last_call}",
+        "which nothing uses after {if in_same_launch}earlier nodes of {end}{last_call}"
+        "{end}",
     .find = find,
 };

@@ -402,13 +402,17 @@ const struct analyze_description analyze_redundant_values = {
     .thresholds = {&redundant_percent},
     .fields = fields,
     .message =
+        "{if brief}{if changes_nothing}{call:name} changes nothing: what it writes to {object} is "
+        "there{else}{same_bytes/written_bytes}"
+        " of what {call:name} writes to {object} is there already{end}{else}"
         "{if changes_nothing}{call} changes nothing{if always_nothing}{else}, as "
         "{unchanging_calls} "
         "of {calls} such calls do{end}: what it writes to {object}{if other_objects} and "
         "{other_objects:unit}{end} is already there{else}{same_bytes/written_bytes} of the bytes "
         "that {call} writes to {object}{if atomic} by atomic operations{elif sites} by "
         "{sites:unit}{end}{if line} ({line}{if several} and others{end}){end} are already "
-        "there{end}",
+        "there{end}"
+        "{end}",
     .suggestion =
         "{if changes_nothing}leave out {call:name}{if always_nothing}{else} where it changes "
         "nothing{end}{elif is_kernel}store only if the value changes, or skip the elements that do "

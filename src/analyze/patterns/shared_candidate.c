@@ -97,13 +97,19 @@ const struct analyze_description analyze_shared_candidate = {
     .roles = {[ANALYZE_CALL] = {"launched", "the launch"}},
     .thresholds = {&reuse},
     .fields = fields,
-    .message = "each block of {kernel} loads the same {block_bytes} of {object} from global memory "
-               "{loads/words:times} times{if line} ({line}){end}",
+    .message = "{if brief}each block of {kernel} loads {block_bytes} of {object:name} "
+               "{loads/words:times} times{else}"
+               "each block of {kernel} loads the same {block_bytes} of {object} from global memory "
+               "{loads/words:times} times{if line} ({line}){end}"
+               "{end}",
     .suggestion =
+        "{if brief}{if is_written}keep each block's part of {object:name} in shared "
+        "memory{else}let each block copy it to shared memory once{end}{else}"
         "{if is_written}keep each block's part of {object} in shared memory, and write it back at "
         "the end if it is needed later{else}let each block copy what it loads of {object} to "
         "shared memory once, and load it from there{end}: {free_bytes} are free, with "
         "{resident_blocks:unit} per multiprocessor as now. The L1 cache may already serve a part "
-        "of these loads",
+        "of these loads"
+        "{end}",
     .find = find,
 };

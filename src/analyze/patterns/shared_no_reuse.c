@@ -146,11 +146,16 @@ const struct analyze_description analyze_shared_no_reuse = {
     .roles = {[ANALYZE_CALL] = {"launched", "the launch"}},
     .thresholds = {&registers},
     .fields = fields,
-    .message = "{array} in shared memory of {kernel}{if line} ({line}){end} is not shared: each "
+    .message = "{if brief}{array} in shared memory of {kernel} only passes values from a thread to "
+               "itself{else}"
+               "{array} in shared memory of {kernel}{if line} ({line}){end} is not shared: each "
                "value is loaded at most once, by the thread that stored it{if is_part}, in the "
-               "{launches_traced} of {launches} launches that were traced{end}",
-    .suggestion = "keep the value in a register instead; that frees {bytes} of shared memory in "
+               "{launches_traced} of {launches} launches that were traced{end}"
+               "{end}",
+    .suggestion = "{if brief}keep the value in a register; that frees {bytes} in each block{else}"
+                  "keep the value in a register instead; that frees {bytes} of shared memory in "
                   "each block{if more_blocks}, and a multiprocessor then holds {more_blocks:unit} "
-                  "more{end}",
+                  "more{end}"
+                  "{end}",
     .find = find,
 };

@@ -81,9 +81,12 @@ const struct analyze_description analyze_shared_unused = {
     .fields = fields,
     .message = "no block of {kernel} uses {if is_whole}{array} ({bytes} of shared "
                "memory){else}{unused_bytes} of the {bytes} of {array} in shared memory{end}",
-    .suggestion = "{if is_whole}remove {array}{else}make {array} smaller; bytes from {first} on "
+    .suggestion = "{if brief}{if is_whole}remove {array}{else}make {array} smaller; bytes from "
+                  "{first} on are not used{end}{else}"
+                  "{if is_whole}remove {array}{else}make {array} smaller; bytes from {first} on "
                   "are not used{end}{if more_blocks}: a multiprocessor then holds "
                   "{more_blocks:unit} more{else}. It does not limit how many blocks a "
-                  "multiprocessor holds{end}",
+                  "multiprocessor holds{end}"
+                  "{end}",
     .find = find,
 };

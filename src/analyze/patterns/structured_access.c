@@ -240,7 +240,10 @@ const struct analyze_description analyze_structured_access = {
     .fields = fields,
     .message =
         "{if alone}{times} {end}launches of {kernel} each touch a different slice of {object}",
-    .suggestion = "allocate one slice of {object:name}, {slice_bytes} instead of {object:size}, "
-                  "and reuse it for each launch",
+    .suggestion = "{if brief}allocate one slice of {object:name} ({slice_bytes}) and reuse it for "
+                  "each launch{else}"
+                  "allocate one slice of {object:name}, {slice_bytes} instead of {object:size}, "
+                  "and reuse it for each launch"
+                  "{end}",
     .find = find,
 };

@@ -77,7 +77,10 @@ const struct analyze_description analyze_structured_values = {
     " has {elements:unit}, {matching/elements} of which are "
     "{slope}*i{intercept:added}" ANALYZE_VALUE_TEXT_END ANALYZE_VALUE_TEXT_USES,
     .suggestion =
+        "{if brief}compute {slope}*i{intercept:added} where {object:name} is read, instead of "
+        "storing it{else}"
         "compute {slope}*i{intercept:added} where {object:name} is read, instead of storing "
-        "it{if from_host}; then the copy is not needed{end}",
+        "it{if from_host}; then the copy is not needed{end}"
+        "{end}",
     .find = find,
 };

@@ -78,18 +78,22 @@ const struct analyze_description analyze_synchronous_transfer = {
     .thresholds = {&analyze_late_use_us, &analyze_late_use_percent, &analyze_late_use_calls,
                    &analyze_wait_us, &analyze_wait_percent},
     .fields = fields,
-    .message = "{call:at} makes the program wait to copy {bytes} {if is_pageable}{if "
+    .message = "{if brief}the wait of {call:name} for {bytes} is not needed{if repeated}, {times} "
+               "times{end}{else}"
+               "{call:at} makes the program wait to copy {bytes} {if is_pageable}{if "
                "to_host}to{else}from{end} pageable host memory{elif to_host}to the host{else}to "
                "the device{end}, but {if not to_host}nothing needs the copy to be finished when it "
                "returns{elif use_ns}the CPU uses the data at least " ANALYZE_TEXT_LATER
                "{else}the CPU uses none of the data before the next "
-               "synchronization{end}" ANALYZE_TEXT_WAITED,
+               "synchronization{end}" ANALYZE_TEXT_WAITED "{end}",
     .suggestion =
+        "{if brief}make it asynchronous{if not is_pinned}, with pinned host memory{end}{if "
+        "use_call_path}, and wait at {use_call_path}{end}{else}"
         "{if to_host}{if not use_ns}remove it if nothing uses the data; otherwise {end}{end}make "
         "it asynchronous{if not is_pinned}, pin its host memory{if allocated_call_path} (allocated "
         "at {allocated_call_path}{if freed_call_path}, freed at "
         "{freed_call_path}{end}){end}{end}{if not to_host}, and do not change that memory until "
         "the copy has finished{elif use_ns}, and wait for it before the first use" ANALYZE_TEXT_USE
-        "{end}" ANALYZE_TEXT_ALONE,
+        "{end}" ANALYZE_TEXT_ALONE "{end}",
     .find_remedies = find,
 };

@@ -9,7 +9,6 @@
 // moved count instead. An object that is small against the peak is never worth moving. After a copy
 // from the host or a set nothing needs to be kept: that copy or set can move.
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/analyses.h"
 
@@ -172,10 +171,10 @@ static size_t find_periods(struct search *search, uint32_t index, struct periods
     const struct analyze_object *object = &model->objects.items[index];
     list_periods(search, object);
     const struct period *all = search->periods.items;
-    for (size_t i = 0, next; i < search->periods.count; i = next) {
+    for (size_t i = 0, next; all && i < search->periods.count; i = next) {
         struct periods periods = {.first = i};
-        for (next = i; next < search->periods.count &&
-                       memcmp(all[next].places, all[i].places, sizeof(all[i].places)) == 0;
+        for (next = i; next < search->periods.count && all[next].places[0] == all[i].places[0] &&
+                       all[next].places[1] == all[i].places[1];
              next++) {
             const uint32_t apis = analyze_apis_between(model, all[next].before, all[next].after);
             if (apis > periods.apis) {
@@ -335,15 +334,22 @@ const struct analyze_description analyze_temporary_idleness = {
               [ANALYZE_OTHER_CALL] = {"used again", "the next access"}},
     .thresholds = {&idle_apis, &idle_percent, &idle_moved},
     .fields = fields,
-    .message = "{object} is idle for {between}, from {call} to {other_call}{if repeated}; this "
-               "happens {times} times{end}",
-    .suggestion = "{if after_set}move {call} to just before {other_call}{elif after_copy}if its "
+    .message = "{if brief}{object} is idle for {between}{if repeated}, {times} times{end}{else}"
+               "{object} is idle for {between}, from {call} to {other_call}{if repeated}; this "
+               "happens {times} times{end}"
+               "{end}",
+    .suggestion = "{if brief}{if after_set}move {call:name} to just before {other_call}{elif "
+                  "after_copy}move {call:name} to just before {other_call}, if its source stays"
+                  "{elif not pays}leave it{elif overwritten}free it, and allocate it again before "
+                  "{other_call}{else}move it to the host, and back before {other_call}{end}{else}"
+                  "{if after_set}move {call} to just before {other_call}{elif after_copy}if its "
                   "source is still unchanged then, move {call} to just before {other_call}{elif "
                   "is_small}leave it: the object is small against the peak{elif is_costly}leave "
                   "it: moving it {repetitions:unit} costs more than it gains{elif not pays}leave "
                   "it: alone, that does not lower the peak{elif overwritten}free {object:name} "
                   "after {call} and allocate it again before {other_call}, which overwrites all of "
                   "it{else}move {object:name} to the host after {call} and back before "
-                  "{other_call}{end}",
+                  "{other_call}{end}"
+                  "{end}",
     .find = find,
 };

@@ -21,8 +21,11 @@ const struct analyze_description analyze_unnecessary_sync = {
     .roles = {[ANALYZE_CALL] = {"waits", "the synchronization"}},
     .thresholds = {&analyze_wait_us, &analyze_wait_percent},
     .fields = fields,
-    .message = "{call:at} is not needed: the CPU uses no result before the next "
-               "synchronization" ANALYZE_TEXT_WAITED,
-    .suggestion = "remove {call:at}" ANALYZE_TEXT_ALONE,
+    .message = "{if brief}{call:name} is not needed: the CPU uses no result of it{if repeated} "
+               "({times} times){end}{else}"
+               "{call:at} is not needed: the CPU uses no result before the next "
+               "synchronization" ANALYZE_TEXT_WAITED "{end}",
+    .suggestion = "{if brief}remove {call:at}{else}"
+                  "remove {call:at}" ANALYZE_TEXT_ALONE "{end}",
     .find_remedies = find,
 };

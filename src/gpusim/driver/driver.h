@@ -103,6 +103,7 @@ struct driver_process {
     pthread_once_t log_once;
     _Atomic uint64_t threads, logged_threads; // that have called the driver; that have logged calls
     _Atomic uint64_t launches;                // so far; each launch is numbered by it
+    char *_Atomic fault;                      // text of the first kernel's that failed; NULL: none
 };
 
 extern struct driver_process driver;
@@ -128,6 +129,7 @@ struct driver_thread *driver_thread(void);
 // The functions of struct cudaabi_sim.
 const CUcontext *driver_current_place(void);
 int driver_at(void);
+const char *driver_fault(void);
 
 // Opens the log if the environment asks for one. Later calls do nothing.
 CUresult driver_log_open(void);

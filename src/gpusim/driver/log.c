@@ -216,7 +216,8 @@ CUresult cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTable
         *ppExportTable = calls_to();
         return *ppExportTable ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
     }
-    static const struct cudaabi_sim sim = {sizeof sim, driver_current_place, driver_at};
+    static const struct cudaabi_sim sim = {sizeof sim, driver_current_place, driver_at,
+                                           driver_fault};
     static const CUuuid sim_id = CUDAABI_SIM_ID;
     if (memcmp(pExportTableId, &sim_id, sizeof sim_id) == 0) {
         *ppExportTable = &sim;

@@ -78,6 +78,11 @@ void driver_op_fini(struct driver_op *op)
     op->kind = DRIVER_OP_EMPTY;
 }
 
+const char *driver_fault(void)
+{
+    return atomic_load(&driver.fault);
+}
+
 static CUresult run_launch(const struct driver_op *op, uint64_t *duration_ns)
 {
     const struct driver_thread *own = driver_thread();
@@ -98,6 +103,9 @@ static CUresult run_launch(const struct driver_op *op, uint64_t *duration_ns)
     if (fault.kind == SIM_FAULT_NONE)
         return CUDA_SUCCESS;
     driver_say("%s", fault.text);
+    char *text = strdup(fault.text), *none = NULL;
+    if (text && !atomic_compare_exchange_strong(&driver.fault, &none, text))
+        free(text);
     return driver_code_of_fault(fault.kind);
 }
 

@@ -27,6 +27,14 @@ void sim_warp_set_mask(struct sim_warp *warp, uint32_t mask)
 // Long names and paths are shortened, so that the text after them stays readable.
 enum { NAME_SHOWN = 160, PATH_SHOWN = 120 };
 
+// Returns how much of a function's name is shown: without what glint adds to the names of clones.
+static int shown_bytes(const char *name)
+{
+    const char *added = strstr(name, "$glint");
+    const size_t bytes = added ? (size_t)(added - name) : strlen(name);
+    return bytes > NAME_SHOWN ? NAME_SHOWN : (int)bytes;
+}
+
 static void describe_place(const struct sim_warp *warp, const struct sim_uop *op, int lane,
                            char *out, size_t out_bytes)
 {
@@ -37,7 +45,7 @@ static void describe_place(const struct sim_warp *warp, const struct sim_uop *op
     const char *file = loc ? ptx_file_path(code->module, loc->file) : NULL;
     char function[NAME_SHOWN + 16] = "", line[PATH_SHOWN + 32] = "";
     if (code != block->launch->code)
-        snprintf(function, sizeof(function), " in %.*s", NAME_SHOWN, code->name);
+        snprintf(function, sizeof(function), " in %.*s", shown_bytes(code->name), code->name);
     if (file) {
         size_t length = strlen(file);
         const char *end = length > PATH_SHOWN ? file + length - PATH_SHOWN : file;
@@ -45,10 +53,10 @@ static void describe_place(const struct sim_warp *warp, const struct sim_uop *op
     } else if (op->instr) {
         snprintf(line, sizeof(line), ", PTX line %u", op->instr->stmt.line);
     }
-    snprintf(out, out_bytes, "kernel %.*s%s%s%s, block (%u,%u,%u), thread (%u,%u,%u)", NAME_SHOWN,
-             name, strlen(name) > NAME_SHOWN ? "..." : "", function, line, block->index[0],
-             block->index[1], block->index[2], warp->tid[0][lane], warp->tid[1][lane],
-             warp->tid[2][lane]);
+    snprintf(out, out_bytes, "kernel %.*s%s%s%s, block (%u,%u,%u), thread (%u,%u,%u)",
+             shown_bytes(name), name, strlen(name) > NAME_SHOWN ? "..." : "", function, line,
+             block->index[0], block->index[1], block->index[2], warp->tid[0][lane],
+             warp->tid[1][lane], warp->tid[2][lane]);
 }
 
 enum sim_step sim_warp_fault(struct sim_warp *warp, const struct sim_uop *op,

@@ -237,6 +237,8 @@ void core_call_stop(struct core_call *call, CUresult result)
         for (unsigned i = 0; has_synchronized(call) && i < call->pending_count; i++)
             core_stream_idle(call->pending[i], call->pending_at[i]);
     }
+    if (result != CUDA_SUCCESS)
+        core_note_fault();
 }
 
 // Polling would fill the ring, so of consecutive equal queries with the same answer only one is

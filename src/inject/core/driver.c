@@ -98,6 +98,7 @@ struct core_driver core_driver_prepare(void)
         ((const struct cudaabi_sim *)table)->size_bytes >= sizeof(struct cudaabi_sim)) {
         about.current = ((const struct cudaabi_sim *)table)->current;
         about.at = ((const struct cudaabi_sim *)table)->at;
+        about.fault = ((const struct cudaabi_sim *)table)->fault;
     }
     return about;
 }

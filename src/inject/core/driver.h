@@ -31,7 +31,9 @@ struct core_driver {
     int version;                       // as cuDriverGetVersion reports it; 0: unknown
     bool simulated;                    // it is glint's simulated GPU
     const CUcontext *(*current)(void); // where it keeps the current context; NULL: unknown
-    int (*at)(void); // what the thread is doing (struct cudaabi_sim); NULL: unknown
+    // Functions of struct cudaabi_sim; NULL: unknown.
+    int (*at)(void);
+    const char *(*fault)(void);
 };
 
 // Looks up all of the driver's functions and describes the driver. After that, core_driver_real

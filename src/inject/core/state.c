@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -101,6 +102,7 @@ static void collect(void)
         return;
     core_thread.depth++;
     core_layers_finish();
+    core_note_fault();
     if (core_state.timestamps) // last, because more events have happened by then
         core_gpu_time_finish();
     core_thread.depth--;
@@ -124,6 +126,7 @@ static bool start(const struct core_driver *driver)
     const char *timestamps = util_setting(EVENT_TIMESTAMPS_VARIABLE);
     core_state.simulated = driver->simulated;
     core_state.current = driver->current;
+    core_state.fault = driver->fault;
     core_state.timestamps = timestamps && strcmp(timestamps, "1") == 0;
     core_state.ring = meet();
     bool finishes = core_state.timestamps;
@@ -209,6 +212,16 @@ void core_note(enum event_severity severity, const char *text)
 {
     struct event_note note = {severity};
     core_put(EVENT_NOTE, &note, sizeof(note), text, strlen(text));
+}
+
+void core_note_fault(void)
+{
+    char note[1200];
+    const char *text = core_state.fault ? core_state.fault() : NULL;
+    if (!text || atomic_exchange(&core_state.fault_noted, true))
+        return;
+    snprintf(note, sizeof(note), FACTS_FAULT_NOTE "%s", text);
+    core_note(EVENT_ERROR, note);
 }
 
 void core_no_memory(void)

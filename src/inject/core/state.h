@@ -72,6 +72,7 @@ struct core_state {
     bool simulated;                    // the driver is glint's simulated GPU
     bool host_ends;                    // a layer wants to know what host memory copies use
     const CUcontext *(*current)(void); // see struct core_driver
+    const char *(*fault)(void);        // likewise
     struct stack_table *stacks;        // NULL: out of memory
     struct core_layer_lists layers;
     void *stands[HOOK_COUNT]; // functions of layers that stand before the driver's; NULL: none
@@ -87,6 +88,7 @@ struct core_state {
     _Atomic bool managed_made;    // some object is or was managed memory
     _Atomic bool peers;           // kernels of one GPU may write memory of another
     _Atomic bool no_memory;       // it was noted that memory ran out
+    _Atomic bool fault_noted;     // core_note_fault has written its note
     _Atomic bool no_place;        // it was noted that a region of NVTX is left out
     _Atomic uint64_t untimed;     // pieces of work whose GPU time was not taken
     _Atomic uint64_t estimated;   // launches whose start on the GPU was inferred
@@ -142,6 +144,8 @@ bool core_is_wanted(void); // GLINT_SOCKET is set
 void core_no_memory(void);
 // Writes a note into the profile.
 void core_note(enum event_severity severity, const char *text);
+// Notes, once, what a kernel did wrong, if one has failed and the driver knows that.
+void core_note_fault(void);
 
 // core_ask and core_asked bracket queries to the driver that would break a stream capture of any
 // thread, or that use streams which another thread may destroy. Streams that core_streams_of

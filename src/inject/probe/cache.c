@@ -64,13 +64,14 @@ void probe_cache_key(const char *text, size_t length, unsigned gpu, unsigned par
     struct {
         XXH128_hash_t code, text, kernels;
         uint64_t length;
-        uint32_t facts, gpu, parts, word_ways;
+        uint32_t facts, gpu, parts, word_ways, lines;
         char version[32];
     } about = {.length = length,
                .facts = probe_state->facts,
                .gpu = gpu,
                .parts = parts,
-               .word_ways = probe_state->word_ways};
+               .word_ways = probe_state->word_ways,
+               .lines = core_state.simulated};
     const char *kernels = probe_state->expression;
     about.code = hash_code();
     about.text = XXH3_128bits(text, length);

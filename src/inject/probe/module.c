@@ -69,7 +69,8 @@ static struct instrument_module *make(const uint64_t key[2], const char *ptx, si
                                                .limit_bytes = MOST_REWRITE_BYTES,
                                                .word_ways = probe_state->word_ways,
                                                .parts = parts,
-                                               .gpu = gpu};
+                                               .gpu = gpu,
+                                               .lines = core_state.simulated};
     struct instrument_module *module = known_before(key);
     struct base_error error = {0};
     if (module)
