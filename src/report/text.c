@@ -9,7 +9,7 @@
 #include "findings.h"
 #include "units.h"
 
-enum { SCREEN_LINES = 24 };
+enum { SCREEN_LINES = 24, FEW_WARNINGS = 3 };
 
 void report_text_table(struct report_text *text, const struct report_column *columns,
                        size_t column_count, const void *rows, size_t count, size_t row_bytes)
@@ -122,6 +122,7 @@ static void put_warnings(struct report_text *text, size_t room)
     size_t count = 0, told = 0;
     for (size_t i = 0; i < data->notes.count; i++)
         count += is_told_first(data, &data->notes.items[i]);
+    room = room < FEW_WARNINGS ? room : FEW_WARNINGS;
     const size_t most = count <= room ? count : room > 1 ? room - 1 : 0;
     for (size_t i = 0; i < data->notes.count && told < most; i++) {
         if (is_told_first(data, &data->notes.items[i])) {
