@@ -51,6 +51,7 @@ struct walk {
     BASE_ARRAY(struct kept_call) calls;
     BASE_ARRAY(struct shape) shapes;
     struct base_map known; // hash of a shape to index + 1
+    struct base_map ends;  // html_clock.c
     BASE_ARRAY(struct graph_row) graphs;
     BASE_ARRAY(struct node_touch) node_touches;
     struct profile_accesses *accesses;
@@ -212,6 +213,9 @@ static void keep_call(struct walk *walk, const struct profile_call *call)
                                .waited_ns = call->waited_ns,
                                .shape = (uint32_t)*slot - 1,
                                .has_gpu_time = call->has_gpu_time};
+    if (kept->has_gpu_time && analyze_is_simulated(page->data->analysis))
+        page->failed |= !page_to_host_clock(&walk->ends, call->stream, call->start_ns,
+                                            &kept->gpu_start_ns, &kept->gpu_end_ns);
     page_want_path(page, call->path, 0);
 }
 
@@ -437,7 +441,8 @@ static enum base_code walk_calls(struct walk *walk, struct base_error *error)
     struct page *page = walk->page;
     page->touches.count = walk->calls.count = walk->shapes.count = 0;
     base_map_fini(&walk->known);
-    walk->known = (struct base_map){0};
+    base_map_fini(&walk->ends);
+    walk->known = walk->ends = (struct base_map){0};
     walk->seen = 0;
     memset(walk->rest, 0, sizeof(*walk->rest));
     walk->rest->last_ns = page->data->last_ns;
@@ -493,6 +498,7 @@ enum base_code page_put_calls(struct page *page, struct base_error *error)
     base_array_fini(&walk.calls);
     base_array_fini(&walk.shapes);
     base_map_fini(&walk.known);
+    base_map_fini(&walk.ends);
     base_array_fini(&walk.graphs);
     base_array_fini(&walk.node_touches);
     return code;

@@ -18,5 +18,5 @@ cuFutureThird
 cuMemFreeHost of CUDA 14.0
 END
 diff "$work/wanted" "$work/names"
-"$GLINT" report "$work/profile" | tr -s ' \n' ' ' >"$work/report"
+"$GLINT" report --verbose "$work/profile" | tr -s ' \n' ' ' >"$work/report"
 grep -qF 'the program asked for 4 driver functions newer than this glint (cuFuture' "$work/report" || { cat "$work/report"; exit 1; }

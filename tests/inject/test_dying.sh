@@ -24,7 +24,7 @@ look() {
     touched=$(ask "SELECT count(*) FROM v_accesses WHERE object = 2")
     "$GLINT" report --format json "$work/profile" >"$work/json"
     unused=$(grep -o '"pattern":"unused-allocation","object":[0-9]*' "$work/json" | sed 's/.*://' | tr '\n' ' ')
-    says=$("$GLINT" report "$work/profile" | tr '\n' ' ' | tr -s ' ' |
+    says=$("$GLINT" report --verbose "$work/profile" | tr '\n' ' ' | tr -s ' ' |
         grep -c 'did to memory is unknown, so nothing is reported' || :)
     if [ "$untold" -eq 0 ]; then
         [ "$touched" -gt 0 ] && [ "$unused" = '3 ' ] && [ "$says" -eq 0 ] && right=1 || right=0

@@ -37,4 +37,4 @@ for analyses in objects elements counts values; do
         or node is not null and written" | tail -n 1)
     [ "$seen" -ge 3 ] || { echo "$analyses: only $seen launches are seen"; exit 1; }
 done
-"$GLINT" report "$work/old" | grep -q 'CUDA 11\.4' || { echo "it was not the old driver"; exit 1; }
+"$GLINT" report --verbose "$work/old" | grep -q 'CUDA 11\.4' || { echo "it was not the old driver"; exit 1; }

@@ -18,7 +18,7 @@ look() {
         'SELECT group_concat(DISTINCT why) FROM v_unknown_launches' | tail -n +2 | sed 's/pointer\|left/outside/')
     "$GLINT" report --format json "$work/profile" >"$work/json"
     unused=$(grep -o '"pattern":"unused-allocation","object":[0-9]*' "$work/json" | sed 's/.*://' | tr '\n' ' ')
-    says=$("$GLINT" report "$work/profile" | tr '\n' ' ' | tr -s ' ' |
+    says=$("$GLINT" report --verbose "$work/profile" | tr '\n' ' ' | tr -s ' ' |
         grep -c 'did to memory is unknown, so nothing is reported' || :)
     echo "$1 $2: ${why:-known}; unused: ${unused:-none }noted: $says"
 }

@@ -17,7 +17,7 @@ for asked; do
     if [ "$wanted" = none ]; then expected=0; else expected=1; fi
     notes=$(jq '[.notes[] | select(.text | contains("it is unknown whether"))] | length' "$work/json")
     [ "$notes" = $expected ] || { echo "$case: $notes notes, not $expected"; bad=1; }
-    lines=$(COLUMNS=400 "$GLINT" report "$work/profile" | grep -c '^  sync .*it is unknown whether' || true)
+    lines=$(COLUMNS=400 "$GLINT" report --verbose "$work/profile" | grep -c '^  sync .*it is unknown whether' || true)
     [ "$lines" = $expected ] || { echo "$case: $lines lines of text, not $expected"; bad=1; }
 done
 exit $bad

@@ -18,7 +18,7 @@ for path in em/em em/em_fixed binomial/binomial binomial/binomial_fixed jacobi/j
         from v_block_reuse r join v_objects o on o.number = r.object join v_kernels k on k.number = r.kernel
         left join v_kernel_sites s on s.kernel = r.kernel and s.number = r.site
         group by r.kernel, r.object order by r.call, r.object" | sed 's/([^)]*)//'
-    COLUMNS=400 "$GLINT" report --verbose $name.glint | sed -n '/shared-candidate: up to/,/->/p'
+    COLUMNS=400 "$GLINT" report --verbose --pattern shared-candidate $name.glint | sed -n "/^ *[0-9]*\\. /,/gain:/p"
 done
 
 # Blocks are looked at in launches whose number is a power of two.

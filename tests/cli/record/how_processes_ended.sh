@@ -9,7 +9,7 @@ tell own.glint
 "$GLINT" record -q -o exec.glint --device sim -- "$busy" 2 0 "$busy" 3
 tell exec.glint
 tell exec-2.glint
-"$GLINT" report exec.glint | sed -n '/became/s/,.*//p'
+"$GLINT" report --verbose exec.glint | sed -n '/became/s/,.*//p'
 "$GLINT" record -q -o none.glint --device sim -- "$busy" 2 0 /bin/sh -c 'exit 5' # does not use CUDA: it is the process that ended
 tell none.glint
 "$GLINT" record -q -o child.glint --device sim -- sh -c '"$busy" 2; "$busy" 0 & sleep 0.3; kill -KILL $!; wait; exit 4'

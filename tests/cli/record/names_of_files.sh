@@ -13,5 +13,5 @@ echo "status $?"
 "$GLINT" record -q -f -o p.glint --device sim -- "$busy" 3
 echo "status $?"
 "$GLINT" query p.glint "select count(*) as calls from v_calls"
-"$GLINT" report | sed -n "1p;/exited/p" | sed 's/ran for .*/ran for a while/; s|.*/||'
+"$GLINT" report --verbose | sed -n "1p;/exited/p" | sed 's/ran for .*/ran for a while/; s|.*/||'
 ls | sed 's/[0-9][0-9]*/PID/'

@@ -68,4 +68,4 @@ for finding in json.load(sys.stdin)['findings']:
         evidence = finding['evidence']
         print(finding['kernel'], *(evidence[name] for name in ('launches', 'launches_traced', 'ranges', 'loads')),
               finding['worth']['traffic_bytes'])"
-"$GLINT" report p.glint | sed -n 's/^ *\(`mine.*is not shared.*\)/\1/p'
+"$GLINT" report --verbose p.glint | sed -n 's/^ *[0-9]*\. \(`mine.*is not shared.*\)/\1/p'
