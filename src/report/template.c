@@ -96,10 +96,14 @@ static void put_call(const struct expansion *expansion, enum analyze_role role, 
     if (strcmp(format, "name") == 0)
         return;
     report_put_place_beside(expansion->data, call.path, whole ? call.beside : 0, &place);
-    if (place.text && at)
-        base_buf_printf(expansion->out, " at %s", place.text);
-    else if (place.text)
-        base_buf_printf(expansion->out, " (%s)", place.text);
+    // In one line, the place in the common caller says more than that of the function it calls.
+    static const char called[] = ", called at ";
+    const char *caller = expansion->brief && place.text ? strstr(place.text, called) : NULL;
+    const char *shown = caller ? caller + strlen(called) : place.text;
+    if (shown && at)
+        base_buf_printf(expansion->out, " at %s", shown);
+    else if (shown)
+        base_buf_printf(expansion->out, " (%s)", shown);
     else
         base_buf_printf(expansion->out, " (call %llu)", (unsigned long long)call.number);
     expansion->out->failed |= place.failed;
