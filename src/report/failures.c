@@ -235,6 +235,17 @@ static void put_suspects(const struct report_data *data, struct base_buf *out)
 
 // --- The sentence --------------------------------------------------------------------------------
 
+void report_json_failure(const struct report_data *data, struct base_json *json)
+{
+    struct base_buf words = {0};
+    base_json_key(json, "failure");
+    if (report_put_failures(data, &words) && words.text)
+        base_json_string(json, words.text);
+    else
+        base_json_null(json);
+    base_buf_fini(&words);
+}
+
 bool report_put_failures(const struct report_data *data, struct base_buf *out)
 {
     const struct report_failures *failures = &data->failures;

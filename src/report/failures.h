@@ -12,5 +12,7 @@ void report_end_failures(struct report_data *data);
 // Adds "kernel bad read out of bounds at oob.cu:9; 12 later calls failed", or "cudaMalloc (x.cu:3)
 // failed: out of memory". Returns false if nothing failed.
 bool report_put_failures(const struct report_data *data, struct base_buf *out);
+// Adds the member "failure": that sentence, or null.
+void report_json_failure(const struct report_data *data, struct base_json *json);
 
 #endif

@@ -81,11 +81,6 @@ void report_put_brief(const struct report_data *data, const struct analyze_findi
     const struct analyze_description *description = analyze_describe(finding->pattern);
     report_expand(data, finding, description->message, true, message);
     report_expand(data, finding, description->suggestion, true, suggestion);
-    if (finding->count > 1 && !description->is_about_object) {
-        base_buf_puts(message, " (1 of ");
-        report_put_count(finding->count, message);
-        base_buf_puts(message, " alike)");
-    }
 }
 
 void report_put_advice(const struct report_data *data, const struct analyze_finding *finding,

@@ -3,6 +3,7 @@
 // and which were not, notes, and tables of kernels, streams and threads.
 #include <stdlib.h>
 
+#include "failures.h"
 #include "findings.h"
 #include "html.h"
 #include "json_members.h"
@@ -46,6 +47,7 @@ static void put_summary(struct base_json *json, const struct report_data *data)
     report_json_number(json, "calls", data->calls);
     report_json_number(json, "launches", data->launches);
     report_json_number(json, "failed_calls", data->failures.count);
+    report_json_failure(data, json);
     report_json_number(json, "dropped", data->dropped_count);
     report_json_number(json, "findings", analyze_finding_count(data->analysis));
     report_json_number(json, "worthwhile", analyze_worthwhile_count(data->analysis));

@@ -3,6 +3,7 @@
 // only ever added. The report is written while the profile is read: memory is needed for the
 // objects and their call paths, not for calls. Kernels are in json_kernels.c.
 #include "data.h"
+#include "failures.h"
 #include "json_members.h"
 
 // --- Head ----------------------------------------------------------------------------------------
@@ -126,6 +127,7 @@ static void put_summary(struct base_json *json, const struct report_data *data)
     report_json_number(json, "launches", data->launches);
     report_json_number(json, "dropped", data->dropped_count);
     report_json_number(json, "failed_calls", data->failures.count);
+    report_json_failure(data, json);
     report_json_key(json, "peaks");
     base_json_begin_array(json);
     for (size_t i = 0; i < data->peak_count; i++) {

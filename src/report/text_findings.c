@@ -87,6 +87,11 @@ static void put_finding(struct report_text *text, const struct analyze_finding *
     put_where(text->data, finding, &where);
     base_buf_puts(&gain, finding->gain_is_unknown ? "" : "gain: ");
     report_put_worth(text->data, finding, &gain);
+    if (finding->count > 1 && !text->choice->verbose && !finding->gain_is_unknown) {
+        base_buf_puts(&gain, ", with ");
+        report_put_count(finding->count - 1, &gain);
+        base_buf_puts(&gain, " alike");
+    }
     base_buf_printf(&gain, " [%s]", analyze_pattern_word(finding->pattern));
     if (text->style->colour)
         base_buf_puts(&text->out, "\033[1m");

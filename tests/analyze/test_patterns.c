@@ -453,6 +453,30 @@ static void each_object_is_reused_once_and_by_the_nearest(void **state)
           {ANALYZE_LATE_DEALLOCATION, o[3], 11, 7, 4, 0, 0, 0});
 }
 
+// If an unobserved launch may use the other object as long as that exists, its memory is not free.
+static void what_may_still_be_used_cannot_be_reused(void **state)
+{
+    (void)state;
+    for (unsigned unseen = 0; unseen < 2; unseen++) {
+        struct analyze_model model;
+        model_begin(&model);
+        uint32_t a = allocate(&model, 1000);
+        copy_in(&model, a, 0, 1000);
+        copy_out(&model, a, 0, 1000);
+        uint32_t b = allocate(&model, 1000), found = 0;
+        copy_in(&model, b, 0, 1000);
+        copy_out(&model, b, 0, 1000);
+        model.calls.items[launch(&model, LEGACY, 1)].flags |= unseen ? ANALYZE_UNSEEN : 0;
+        release(&model, b);
+        release(&model, a);
+        struct analysis *analysis = analyze(&model, analyze_default_thresholds());
+        for (size_t i = 0; i < analysis->finding_count; i++)
+            found += analyze_finding(analysis, i)->pattern == ANALYZE_REDUNDANT_ALLOCATION;
+        assert_int_equal(found, !unseen);
+        analyze_free(analysis);
+    }
+}
+
 // The driver gives memory that was freed to whoever asks next.
 static void memory_that_was_freed_before_cannot_be_reused(void **state)
 {
@@ -975,6 +999,7 @@ int main(void)
         cmocka_unit_test(an_object_of_another_size_cannot),
         cmocka_unit_test(objects_of_streams_that_run_side_by_side_cannot_share),
         cmocka_unit_test(each_object_is_reused_once_and_by_the_nearest),
+        cmocka_unit_test(what_may_still_be_used_cannot_be_reused),
         cmocka_unit_test(memory_that_was_freed_before_cannot_be_reused),
         cmocka_unit_test(where_the_nearest_cannot_be_reused_another_one_is),
         cmocka_unit_test(a_write_that_is_overwritten_before_it_is_read_is_dead),

@@ -85,6 +85,7 @@ export interface Head {
     calls: number;
     launches: number;
     failed_calls: number;
+    failure: string | null; // a sentence that leads the page
     dropped: number;
     findings: number;
     worthwhile: number; // these findings come first

@@ -120,16 +120,16 @@ static bool is_graph_launch(const struct analyze_model *model, uint32_t call)
 }
 
 // Returns whether the last access to `one` surely ends before the first access to `other` starts,
-// with accesses that are not observed taken into account.
+// and nothing may access `one` unobserved after that, up to its end.
 static bool is_over(const struct analyze_run *run, const struct analyze_object *one,
                     const struct analyze_object *other)
 {
     const struct analyze_model *model = run->model;
     if (one->last == other->first)
         return is_graph_launch(model, one->last) && is_over_in_graph(model, one, other) &&
-               analyze_first_unseen(model, one, one->last, one->last + 1) == ANALYZE_NONE;
+               analyze_first_unseen(model, one, one->last, analyze_end(model, one)) == ANALYZE_NONE;
     return analyze_is_before(model, run->clocks, one->last, other->first) &&
-           analyze_first_unseen(model, one, one->last + 1, other->first) == ANALYZE_NONE;
+           analyze_first_unseen(model, one, one->last + 1, analyze_end(model, one)) == ANALYZE_NONE;
 }
 
 static bool can_reuse(const struct analyze_run *run, const struct analyze_object *object,
@@ -381,8 +381,7 @@ const struct analyze_description analyze_redundant_allocation = {
     .other_object = "could reuse",
     .thresholds = {&reuse_percent},
     .fields = fields,
-    .message = "{if brief}{object} could reuse the memory of {other_object:name}, which is no "
-               "longer needed{else}"
+    .message = "{if brief}{object} could reuse the memory of {other_object:name}{else}"
                "{object} is first used when {other_object} is no longer needed, and could reuse "
                "its memory"
                "{end}",
