@@ -73,6 +73,7 @@ enum event_kind {
     EVENT_MAP,         // struct event_map, bytes: which elements of an object were touched
     EVENT_USE,         // struct event_use: the program's first use of data from the GPU
     EVENT_HASH,        // struct event_hash: the content of a copy between host and device
+    EVENT_COPY_SOURCE, // struct event_copy_source: whether the source of a copy has changed
     EVENT_BLOCK,       // struct event_block: host memory; precedes the first copy from or to it
     EVENT_BLOCK_END,   // struct event_block_end
     EVENT_CORRECTION,  // struct event_correction: how often a row of the plan was applied
@@ -418,6 +419,11 @@ enum event_same { FACTS_SAMES(FACTS_VALUE, EVENT_SAME_) };
 // The hash is of the bytes at the host's end, row by row, before the program could change them.
 struct event_hash {
     FACTS_HASH(EVENT_AS)
+    uint8_t padding[7];
+};
+
+struct event_copy_source {
+    FACTS_COPY_SOURCE(EVENT_AS)
     uint8_t padding[7];
 };
 

@@ -453,6 +453,7 @@ const char *event_kind_name(enum event_kind kind)
         [EVENT_MAP] = "map of elements",
         [EVENT_USE] = "first use",
         [EVENT_HASH] = "content of a copy",
+        [EVENT_COPY_SOURCE] = "source of a copy",
         [EVENT_BLOCK] = "host memory",
         [EVENT_BLOCK_END] = "end of host memory",
         [EVENT_CORRECTION] = "correction",

@@ -495,6 +495,11 @@ struct profile_hash {
     FACTS_HASH(PROFILE_AS)
 };
 
+// A copy without a row: it is unknown whether its source changed.
+struct profile_copy_source {
+    FACTS_COPY_SOURCE(PROFILE_AS)
+};
+
 struct profile_block {
     FACTS_BLOCK(PROFILE_AS)
 };
@@ -695,6 +700,9 @@ enum base_code profile_add_use(struct profile_writer *writer, const struct profi
 // Of the same copy or block the first row wins.
 enum base_code profile_add_hash(struct profile_writer *writer, const struct profile_hash *hash,
                                 struct base_error *error);
+enum base_code profile_add_copy_source(struct profile_writer *writer,
+                                       const struct profile_copy_source *source,
+                                       struct base_error *error);
 enum base_code profile_add_block(struct profile_writer *writer, const struct profile_block *block,
                                  struct base_error *error);
 enum base_code profile_add_block_end(struct profile_writer *writer,
@@ -777,6 +785,7 @@ PROFILE_EACH(accessed, accessed);           // in the order of calls, then nodes
 PROFILE_EACH(doubt, doubt);                 // in the order of calls, then nodes
 PROFILE_EACH(use, use);   // in the order of copies, then nodes, objects and synchronizations
 PROFILE_EACH(hash, hash); // in the order of copies
+PROFILE_EACH(copy_source, copy_source); // the same
 PROFILE_EACH(block, block);
 PROFILE_EACH(block_end, block_end); // of those that were freed
 PROFILE_EACH(correction, correction);

@@ -63,6 +63,7 @@ enum { PROFILE_VERSION = PROFILE_MAJOR * 1000 + PROFILE_MINOR };
     X(USES, uses, PROFILE_LAST, 12, 3)                              \
     X(COPY_HOSTS, copy_hosts, PROFILE_ONCE, 3, 4)                   \
     X(HASHES, hashes, PROFILE_ONCE, 6, 4)                           \
+    X(COPY_SOURCES, copy_sources, PROFILE_ONCE, 4, 15)              \
     X(BLOCKS, blocks, PROFILE_ONCE, 6, 4)                           \
     X(BLOCK_ENDS, block_ends, PROFILE_ONCE, 4, 4)                   \
     X(CORRECTIONS, corrections, PROFILE_LAST, 9, 5)                 \

@@ -8,6 +8,7 @@
 const char profile_transfers_schema[] =
     "CREATE TABLE copy_hosts(call INTEGER PRIMARY KEY, host, block);"
     "CREATE TABLE hashes(copy INTEGER PRIMARY KEY, at, high, low, took, same);"
+    "CREATE TABLE copy_sources(copy INTEGER PRIMARY KEY, at, took, same);"
     "CREATE TABLE blocks(number INTEGER PRIMARY KEY, kind, address, bytes, time, path);"
     "CREATE TABLE block_ends(number INTEGER PRIMARY KEY, time, thread, path);"
 
@@ -24,6 +25,16 @@ enum base_code profile_add_hash(struct profile_writer *writer, const struct prof
                              (int64_t[]){(int64_t)hash->copy, (int64_t)hash->at,
                                          (int64_t)hash->high, (int64_t)hash->low,
                                          (int64_t)hash->took_ns, hash->same},
+                             error);
+}
+
+enum base_code profile_add_copy_source(struct profile_writer *writer,
+                                       const struct profile_copy_source *source,
+                                       struct base_error *error)
+{
+    return profile_put_first(writer, PROFILE_TABLE_COPY_SOURCES,
+                             (int64_t[]){(int64_t)source->copy, (int64_t)source->at,
+                                         (int64_t)source->took_ns, source->same},
                              error);
 }
 
@@ -49,6 +60,12 @@ PROFILE_DEFINE_EACH(hash, hash, HASHES,
                     "SELECT copy, at, high, low, took, same FROM hashes ORDER BY copy",
                     .copy = KEY(0), .at = U64(1), .high = U64(2), .low = U64(3), .took_ns = U64(4),
                     .same = (enum profile_same)profile_known(at, 5, PROFILE_SAME_UNKNOWN,
+                                                             PROFILE_SAME_YES + 1,
+                                                             PROFILE_SAME_UNKNOWN))
+PROFILE_DEFINE_EACH(copy_source, copy_source, COPY_SOURCES,
+                    "SELECT copy, at, took, same FROM copy_sources ORDER BY copy", .copy = KEY(0),
+                    .at = U64(1), .took_ns = U64(2),
+                    .same = (enum profile_same)profile_known(at, 3, PROFILE_SAME_UNKNOWN,
                                                              PROFILE_SAME_YES + 1,
                                                              PROFILE_SAME_UNKNOWN))
 PROFILE_DEFINE_EACH(block, block, BLOCKS,

@@ -67,6 +67,7 @@ bool record_accessed(struct record_session *session, struct record_piece *piece)
 bool record_use(struct record_session *session, struct record_piece *piece);
 // transfer_rows.c:
 bool record_hash(struct record_session *session, struct record_piece *piece);
+bool record_copy_source(struct record_session *session, struct record_piece *piece);
 bool record_block(struct record_session *session, struct record_piece *piece);
 bool record_block_end(struct record_session *session, struct record_piece *piece);
 // correction_rows.c:

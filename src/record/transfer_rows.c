@@ -13,6 +13,17 @@ bool record_hash(struct record_session *session, struct record_piece *piece)
     return true;
 }
 
+bool record_copy_source(struct record_session *session, struct record_piece *piece)
+{
+    struct event_copy_source event;
+    if (!record_take(piece, &event, sizeof(event)) || event.copy == 0 || event.at == 0 ||
+        event.same == EVENT_SAME_UNKNOWN || event.same > EVENT_SAME_YES)
+        return false;
+    const struct profile_copy_source source = {FACTS_COPY_SOURCE(RECORD_AS)};
+    profile_add_copy_source(session->writer, &source, &session->error);
+    return true;
+}
+
 bool record_block(struct record_session *session, struct record_piece *piece)
 {
     struct event_block event;

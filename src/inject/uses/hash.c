@@ -252,26 +252,28 @@ void uses_hash_before(struct core_call *call)
     call->before = compute(copy, &end, trust_of(copy, &end, true, &holder));
 }
 
-void uses_hash_source(const struct core_call *call, const struct event_copy *copy)
+struct core_call_hash uses_hash_source(const struct core_call *call, const struct event_copy *copy)
 {
+    struct core_call_hash hash = {.known = false};
     const bool async = call->flags & EVENT_CALL_ASYNC;
     if (copy->direction != EVENT_HOST_TO_DEVICE || !is_host(copy->from_memory) || !copy->bytes)
-        return;
+        return hash;
     const struct end end = end_of(copy);
     uint64_t holder;
     const enum trust trust = trust_of(copy, &end, async, &holder);
     if (trust == TRUST_NOT || (async && copy->from_memory != EVENT_MEMORY_PAGEABLE &&
                                (is_host_at_work() || is_in_flight(&end))))
-        return;
+        return hash;
     struct guard_hold *guard = guard_hold_take(end.low, end.high);
     if (guard_may_be_closed(end.low, end.high)) {
         guard_lock();
         guard_lend(end.low, end.high);
         guard_unlock();
     }
-    const struct core_call_hash hash = compute(copy, &end, trust);
+    hash = compute(copy, &end, trust);
     guard_hold_give(guard);
     tell(call, call->number, copy, &hash, NULL);
+    return hash;
 }
 
 static void hash_destination(struct core_call *call)
@@ -290,7 +292,7 @@ void uses_hash_after(struct core_call *call, bool sync)
 {
     if (call->result != CUDA_SUCCESS || call->flags & EVENT_CALL_CAPTURED)
         return;
-    uses_hash_source(call, &call->detail.copy);
+    call->after = uses_hash_source(call, &call->detail.copy);
     if (sync)
         hash_destination(call);
 }

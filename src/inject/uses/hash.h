@@ -15,7 +15,7 @@ void uses_hash_before(struct core_call *call);
 // Called at the end of a copy, and for each further copy that the call has made. sync: the call has
 // waited for the copy.
 void uses_hash_after(struct core_call *call, bool sync);
-void uses_hash_source(const struct core_call *call, const struct event_copy *copy);
+struct core_call_hash uses_hash_source(const struct core_call *call, const struct event_copy *copy);
 
 // About a pending copy to the host, with the lock of guard's table: it begins; the hash of the
 // previous contents is stored; other work will change the bytes; the call has made the data safe.

@@ -26,6 +26,7 @@
     RANK(OBJECTS, "map of objects")               /* core/objects.c */            \
     RANK(SIGNALS, "the program's signal handler") /* guard/signals.c */           \
     RANK(FLIGHTS, "memory in flight")             /* guard/flight.c */            \
+    RANK(SOURCES, "sources of copies")            /* sources/sources.c */         \
     RANK(MEMORY, "allocator")                     /* util/pool.c */
 
 enum util_rank {
