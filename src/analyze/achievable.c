@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes the peak if all findings are followed together: each object's memory is needed from its
-// first use to its last, and pack.c finds a layout. Memory that is idle in between stays allocated;
-// freeing it would mean moving its contents to the host and back, which is a trade-off.
+// first use to its last, and pack.c finds a layout. There are three levels. First, only allocations
+// and frees move. Second, copies and sets that only initialize an object are delayed, too. Third,
+// objects that are idle at the peak are moved to the host and back (swaps.c). That costs time, so
+// it is no part of the achievable peak.
 //
 // With several streams, calls do not run in the order of their numbers. An object's memory is
 // therefore needed until every object whose use starts later surely starts after its last use. The
@@ -22,6 +24,9 @@ struct beginnings {
 
 struct packing {
     const struct analyze_run *run;
+    bool delays;                      // copies and sets that initialize objects are delayed
+    const struct analyze_swap *swaps; // by object, then by call
+    size_t swap_count;
     struct beginnings beginnings;
     bool *wanted;                  // by call: it is among `calls`
     struct analyze_clocks *clocks; // of these calls
@@ -67,14 +72,12 @@ static uint32_t needed_until(struct packing *packing, uint32_t last)
 
 // --- The interval of an object -------------------------------------------------------------------
 
-// Finds the first and last call for which the object's memory is needed. Dead writes do not count,
-// because their fix removes them; calls that may access the object unobserved do. Returns false if
-// nothing needs the memory.
-static bool find_time(const struct packing *packing, const struct analyze_object *object,
-                      uint32_t *first, uint32_t *last)
+bool analyze_needed_time(const struct analyze_run *run, const struct analyze_object *object,
+                         bool delays, uint32_t *first, uint32_t *last)
 {
-    const struct analyze_run *run = packing->run;
     const struct analyze_model *model = run->model;
+    if (object->is_unused)
+        return false;
     uint32_t from = analyze_begin(object), to = analyze_end(model, object);
     *first = analyze_first_unseen(model, object, from, to);
     *last = analyze_last_unseen(model, object, from, to);
@@ -87,6 +90,9 @@ static bool find_time(const struct packing *packing, const struct analyze_object
         *last = *last == ANALYZE_NONE || object->last > *last ? object->last : *last;
         break;
     }
+    if (delays && analyze_can_delay(object) && *first != ANALYZE_NONE && *first >= object->first &&
+        *first < object->needed)
+        *first = object->needed;
     return *first != ANALYZE_NONE;
 }
 
@@ -102,10 +108,34 @@ static void add_block(struct packing *packing, const struct analyze_object *obje
             object->device};
 }
 
+// The swaps of an object, which has the given index.
+static const struct analyze_swap *swaps_of(const struct packing *packing, uint32_t index,
+                                           size_t *count)
+{
+    const size_t first = base_search(0, packing->swap_count, i, packing->swaps[i].object < index);
+    const size_t end =
+        base_search(first, packing->swap_count, i, packing->swaps[i].object <= index);
+    *count = end - first;
+    return packing->swaps + first;
+}
+
+// Adds the blocks of an object that is needed from `first` to `last`, except while it is swapped
+// out.
+static void add_blocks(struct packing *packing, uint32_t index, uint32_t first, uint32_t last)
+{
+    const struct analyze_object *object = &packing->run->model->objects.items[index];
+    size_t count;
+    const struct analyze_swap *swaps = swaps_of(packing, index, &count);
+    for (size_t i = 0; i < count; i++) {
+        add_block(packing, object, first, needed_until(packing, swaps[i].before));
+        first = swaps[i].after;
+    }
+    add_block(packing, object, first, needed_until(packing, last));
+}
+
 // --- All objects ---------------------------------------------------------------------------------
 
-// Returns whether the object gets a block of the layout. For a pool, its parts get blocks instead.
-static bool takes_part(const struct analyze_model *model, const struct analyze_object *object)
+bool analyze_is_laid_out(const struct analyze_model *model, const struct analyze_object *object)
 {
     const bool in_pool =
         object->parent != ANALYZE_NONE && analyze_is_pool(&model->objects.items[object->parent]);
@@ -123,10 +153,12 @@ static void take_beginnings(struct packing *packing)
     packing->failed |= !packing->wanted || !beginnings->calls;
     for (size_t i = 0; i < model->objects.count && !packing->failed; i++) {
         const struct analyze_object *object = &model->objects.items[i];
-        if (takes_part(model, object) && analyze_is_subject(object) &&
-            find_time(packing, object, &first, &last))
+        if (analyze_is_laid_out(model, object) && analyze_is_subject(object) &&
+            analyze_needed_time(packing->run, object, packing->delays, &first, &last))
             packing->wanted[first] = true;
     }
+    for (size_t i = 0; i < packing->swap_count && !packing->failed; i++)
+        packing->wanted[packing->swaps[i].after] = true;
     for (uint32_t i = 0; i < model->calls.count && !packing->failed; i++) {
         if (packing->wanted[i])
             beginnings->calls[beginnings->count++] = i;
@@ -136,28 +168,23 @@ static void take_beginnings(struct packing *packing)
     packing->clocks = clocks;
 }
 
-bool analyze_achievable(const struct analyze_run *run, uint64_t peak, uint64_t *achievable,
-                        uint64_t *least)
+// Stores the height of the layout, and a lower bound.
+static bool lay_out(struct packing packing, uint64_t *height, uint64_t *least)
 {
-    const struct analyze_model *model = run->model;
-    struct packing packing = {.run = run};
+    const struct analyze_model *model = packing.run->model;
     take_beginnings(&packing);
-    for (size_t i = 0; i < model->objects.count && !packing.failed; i++) {
+    for (uint32_t i = 0; i < model->objects.count && !packing.failed; i++) {
         const struct analyze_object *object = &model->objects.items[i];
         uint32_t first, last;
-        if (!takes_part(model, object))
+        if (!analyze_is_laid_out(model, object))
             continue;
         if (!analyze_is_subject(object))
             add_block(&packing, object, analyze_begin(object), analyze_end(model, object));
-        else if (find_time(&packing, object, &first, &last))
-            add_block(&packing, object, first, needed_until(&packing, last));
+        else if (analyze_needed_time(packing.run, object, packing.delays, &first, &last))
+            add_blocks(&packing, i, first, last);
     }
-    bool good = !packing.failed &&
-                analyze_pack(packing.blocks.items, packing.blocks.count, achievable, least);
-    if (*achievable > peak)
-        *achievable = peak;
-    if (*least > *achievable)
-        *least = *achievable;
+    const bool good =
+        !packing.failed && analyze_pack(packing.blocks.items, packing.blocks.count, height, least);
     for (size_t i = 0; i < packing.beginnings.least.count; i++)
         free(packing.beginnings.least.items[i]);
     base_array_fini(&packing.beginnings.least);
@@ -166,5 +193,41 @@ bool analyze_achievable(const struct analyze_run *run, uint64_t peak, uint64_t *
     free(packing.beginnings.calls);
     free(packing.wanted);
     analyze_clocks_free(packing.clocks);
+    return good;
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+bool analyze_achievable(const struct analyze_run *run, uint64_t peak, struct analyze_levels *levels)
+{
+    struct analyze_swaps swaps = {0};
+    uint64_t least = 0;
+    bool good = lay_out((struct packing){.run = run}, &levels->allocations, &least);
+    good = good && lay_out((struct packing){.run = run, .delays = true}, &levels->achievable,
+                           &levels->least);
+    levels->allocations = smaller(levels->allocations, peak);
+    levels->achievable = smaller(levels->achievable, levels->allocations);
+    levels->least = smaller(levels->least, levels->achievable);
+    levels->swapped = levels->achievable;
+    good = good && analyze_find_swaps(run, &swaps);
+    if (good && swaps.rows.count) {
+        uint64_t height = 0;
+        good = lay_out((struct packing){.run = run,
+                                        .delays = true,
+                                        .swaps = swaps.rows.items,
+                                        .swap_count = swaps.rows.count},
+                       &height, &least);
+        if (good && height < levels->achievable &&
+            analyze_is_gain(levels->achievable - height, peak)) {
+            levels->swapped = height;
+            levels->swaps = swaps.rows.count;
+            levels->copied_bytes = swaps.copied_bytes;
+            levels->copy_ns = swaps.copy_ns;
+        }
+    }
+    base_array_fini(&swaps.rows);
     return good;
 }

@@ -173,9 +173,30 @@ double analyze_bandwidth(struct analyze_run *run);
 struct analyze_run_time;
 bool analyze_weigh(struct analyze_run *run, const struct analyze_run_time *time);
 
-// Stores the highest peak if everything that was found is fixed, and a lower bound of all layouts.
-// Returns false when memory ran out.
-bool analyze_achievable(const struct analyze_run *run, uint64_t peak, uint64_t *achievable,
-                        uint64_t *least);
+// Stores the highest peak if everything that was found is fixed, by levels. Returns false when
+// memory ran out.
+bool analyze_achievable(const struct analyze_run *run, uint64_t peak,
+                        struct analyze_levels *levels);
+// Finds the first and last call for which the object's memory is needed. Dead writes do not count,
+// because their fix removes them; calls that may access the object unobserved do. delays: copies
+// and sets that only initialize it are delayed. Returns false if nothing needs the memory.
+bool analyze_needed_time(const struct analyze_run *run, const struct analyze_object *object,
+                         bool delays, uint32_t *first, uint32_t *last);
+// Returns whether the object gets a block of the layout. For a pool, its parts get blocks instead.
+bool analyze_is_laid_out(const struct analyze_model *model, const struct analyze_object *object);
+
+// swaps.c: an object that is on the host between two of its uses.
+struct analyze_swap {
+    uint32_t object, before, after; // indices; of the calls that use it
+};
+
+struct analyze_swaps {
+    BASE_ARRAY(struct analyze_swap) rows; // by object, then by call
+    uint64_t copied_bytes, copy_ns;       // copy_ns 0: unknown
+};
+
+// Finds which objects to move to the host while they are idle, so that the peak falls. The caller
+// frees the rows. Returns false when memory ran out.
+bool analyze_find_swaps(const struct analyze_run *run, struct analyze_swaps *swaps);
 
 #endif

@@ -165,10 +165,10 @@ enum base_code analyze_model(struct analysis *analysis, struct base_error *error
         look(&run);
     run.failed = run.failed || !analyze_synchronisation(analysis, &run);
     run.failed = run.failed || !analyze_weigh(&run, &analysis->run_time);
-    analysis->achievable = analysis->least = analysis->peak_count ? analysis->peaks[0].bytes : 0;
+    const uint64_t peak = analysis->peak_count ? analysis->peaks[0].bytes : 0;
+    analysis->levels = (struct analyze_levels){peak, peak, peak, peak, 0, 0, 0};
     if (!run.failed && !model->dropped)
-        run.failed |= !analyze_achievable(&run, analysis->achievable, &analysis->achievable,
-                                          &analysis->least);
+        run.failed |= !analyze_achievable(&run, peak, &analysis->levels);
     analysis->moved_bytes = run.moved_bytes;
     analysis->findings = run.findings.items;
     analysis->finding_count = run.findings.count;
@@ -261,14 +261,19 @@ size_t analyze_peaks(const struct analysis *analysis, const struct analyze_peak 
     return analysis->peak_count;
 }
 
+const struct analyze_levels *analyze_peak_levels(const struct analysis *analysis)
+{
+    return &analysis->levels;
+}
+
 uint64_t analyze_achievable_peak(const struct analysis *analysis)
 {
-    return analysis->achievable;
+    return analysis->levels.achievable;
 }
 
 uint64_t analyze_least_peak(const struct analysis *analysis)
 {
-    return analysis->least;
+    return analysis->levels.least;
 }
 
 bool analyze_is_incomplete(const struct analysis *analysis)

@@ -213,6 +213,18 @@ uint64_t analyze_order(const struct analysis *analysis, uint64_t call);
 // Stores the highest peaks, the highest first; returns how many there are.
 size_t analyze_peaks(const struct analysis *analysis, const struct analyze_peak **peaks);
 
+// The highest peak if findings are followed, by how much is changed. Each level includes the ones
+// before it. Without a gain, a level has the value of the one before it.
+struct analyze_levels {
+    uint64_t allocations; // only allocations and frees move
+    uint64_t achievable;  // copies and sets that only initialize objects are delayed, too
+    uint64_t least;       // a lower bound of all layouts of `achievable`
+    uint64_t swapped;     // objects that are idle at the peak are moved to the host and back
+    size_t swaps;         // how often that happens
+    uint64_t copied_bytes, copy_ns; // what it costs; copy_ns 0: unknown
+};
+const struct analyze_levels *analyze_peak_levels(const struct analysis *analysis);
+
 // Return the highest peak if all findings but trade-offs are followed, by a layout that was found,
 // and a lower bound of all layouts.
 uint64_t analyze_achievable_peak(const struct analysis *analysis);

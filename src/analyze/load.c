@@ -109,6 +109,21 @@ static bool take_path(void *user, const struct profile_path *path)
     return !loading->failed;
 }
 
+// --- Sources of copies ---------------------------------------------------------------------------
+
+static bool take_copy_source(void *user, const struct profile_copy_source *source)
+{
+    struct analyze_loading *loading = user;
+    struct analyze_model *model = loading->model;
+    const uint32_t copy = analyze_find_call(model, source->copy),
+                   at = analyze_find_call(model, source->at);
+    if (copy == ANALYZE_NONE || at == ANALYZE_NONE || source->same != PROFILE_SAME_YES)
+        return true;
+    for (uint32_t i = model->calls.items[copy].touches; i < analyze_touches_end(model, copy); i++)
+        model->touches.items[i].kept = at + 1;
+    return true;
+}
+
 // --- The whole profile ---------------------------------------------------------------------------
 
 static bool has_ended(const struct profile *profile)
@@ -144,6 +159,7 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
     STEP(&loading, objects);
     STEP(&loading, calls);
     STEP(&loading, elements);
+    LOAD(copy_source);
     if (code == BASE_OK && !loading.failed) {
         analyze_load_objects_end(&loading);
         // If the recorder was killed, the profile lacks everything that the program did afterwards.

@@ -63,6 +63,9 @@ struct analyze_touch {
     bool is_kernel;
     bool beyond;   // a copy or set extends beyond the object
     uint8_t maker; // enum analyze_maker
+    // Of a copy from the host: 1 + index of the call before which its source was still the same. 0:
+    // unknown.
+    uint32_t kept;
     union {
         struct {
             uint64_t offset, row_bytes, pitch;
@@ -89,7 +92,11 @@ struct analyze_object {
     bool blurred;     // a copy or set crossed the borders of parts: which it accessed is unknown
     // Set by uses.c: its accesses in the order of calls, and the first and last call that has one.
     uint32_t first_use, use_count;
-    uint32_t first, last;            // NONE: none
+    uint32_t first, last; // NONE: none
+    // Set by initializers.c. Copies and sets at the start of its life may be delayed: then its
+    // memory is needed from this call on. NONE: nothing reads it.
+    uint32_t needed;
+    bool is_unused; // nothing accesses it, or only copies and sets that write to it
     uint32_t first_part, part_count; // its parts, in model->parts
 };
 
@@ -394,6 +401,15 @@ static inline bool analyze_is_api(const struct analyze_call *call)
 {
     return call->flags & ANALYZE_WORKS && !(call->flags & ANALYZE_HOST_MEMORY) &&
            call->kind >= PROFILE_CALL_ALLOC && call->kind <= PROFILE_CALL_GRAPH_LAUNCH;
+}
+
+// initializers.c: finds from which call on each object's memory is needed. analyze_index_uses calls
+// it. Returns false when memory ran out.
+bool analyze_find_needed(struct analyze_model *model);
+// Returns whether copies and sets at the start of the object's life can be delayed.
+static inline bool analyze_can_delay(const struct analyze_object *object)
+{
+    return object->needed != ANALYZE_NONE && object->needed > object->first;
 }
 
 // graphs.c: adds a graph of `count` nodes; is_api says which of them are GPU API calls. Returns its

@@ -112,7 +112,7 @@ bool analyze_index_uses(struct analyze_model *model)
         object->last = touch->call;
     }
     extend_to_parts(model);
-    return index_parts(model) && index_launches(model);
+    return index_parts(model) && index_launches(model) && analyze_find_needed(model);
 }
 
 // Returns how many of the calls come before `call`.

@@ -116,6 +116,32 @@ static void put_run_time(struct base_json *json, const struct analysis *analysis
     report_json_bool(json, "simulated", simulated);
 }
 
+static void put_level(struct base_json *json, const char *change, uint64_t bytes)
+{
+    report_json_string(json, "change", change);
+    report_json_number(json, "peak_bytes", bytes);
+}
+
+// Each level includes the ones before it.
+static void put_levels(struct base_json *json, const struct analyze_levels *levels)
+{
+    report_json_key(json, "peak_levels");
+    base_json_begin_array(json);
+    base_json_begin_object(json);
+    put_level(json, "allocations", levels->allocations);
+    base_json_end_object(json);
+    base_json_begin_object(json);
+    put_level(json, "initializers", levels->achievable);
+    base_json_end_object(json);
+    base_json_begin_object(json);
+    put_level(json, "swaps", levels->swapped);
+    report_json_number(json, "swaps", levels->swaps);
+    report_json_number(json, "copied_bytes", levels->copied_bytes);
+    report_json_number_or_null(json, "copy_ns", levels->copy_ns, levels->copy_ns > 0);
+    base_json_end_object(json);
+    base_json_end_array(json);
+}
+
 static void put_summary(struct base_json *json, const struct report_data *data)
 {
     report_json_key(json, "summary");
@@ -149,6 +175,7 @@ static void put_summary(struct base_json *json, const struct report_data *data)
     }
     base_json_end_array(json);
     report_json_number(json, "least_peak_bytes", analyze_least_peak(data->analysis));
+    put_levels(json, analyze_peak_levels(data->analysis));
     report_json_number(json, "findings", analyze_finding_count(data->analysis));
     report_json_number(json, "worthwhile", analyze_worthwhile_count(data->analysis));
     put_run_time(json, data->analysis);

@@ -20,7 +20,7 @@ static void early(void)
     CUdeviceptr a = allocate("a", BYTES), b = allocate("b", BYTES / 2);
     fill(a);
     release(a);
-    copy_in(b, 0, BYTES / 2);
+    copy_out(b, 0, BYTES / 2);
     release(b);
 }
 
@@ -29,7 +29,7 @@ static void late(void)
     CUdeviceptr a = allocate("a", BYTES);
     fill(a);
     CUdeviceptr b = allocate("b", BYTES / 2);
-    copy_in(b, 0, BYTES / 2);
+    copy_out(b, 0, BYTES / 2);
     release(b);
     release(a);
 }
@@ -138,7 +138,7 @@ static void idle(void)
     CUdeviceptr a = allocate("a", BYTES);
     fill(a);
     CUdeviceptr b = allocate("b", BYTES / 2);
-    set(b, 0, BYTES / 2);
+    copy_out(b, 0, BYTES / 2);
     release(b);
     copy_out(a, 0, BYTES);
     release(a);
@@ -160,7 +160,7 @@ static void idle_and_overwritten(void)
     CUdeviceptr a = allocate("a", BYTES);
     fill(a);
     CUdeviceptr b = allocate("b", BYTES / 2);
-    set(b, 0, BYTES / 2);
+    copy_out(b, 0, BYTES / 2);
     release(b);
     copy_in(a, 0, BYTES);
     copy_out(a, 0, BYTES);

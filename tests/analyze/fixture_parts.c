@@ -39,7 +39,7 @@ static void early_part(void)
     CUdeviceptr b = take("b", pool + BYTES, BYTES / 2);
     copy_out(a, 0, BYTES);
     give(a);
-    copy_in(b, 0, BYTES / 2);
+    copy_out(b, 0, BYTES / 2);
     give(b);
     release(pool);
 }
@@ -50,7 +50,7 @@ static void late_part(int with_pool)
     CUdeviceptr a = take("a", pool, BYTES);
     fill(a);
     CUdeviceptr b = take("b", pool + BYTES, BYTES / 2);
-    copy_in(b, 0, BYTES / 2);
+    copy_out(b, 0, BYTES / 2);
     give(b);
     if (!with_pool)
         give(a);
@@ -108,7 +108,7 @@ static void idle_part(void)
     CUdeviceptr a = take("a", pool, BYTES);
     fill(a);
     CUdeviceptr b = take("b", pool + BYTES, BYTES / 2);
-    set(b, 0, BYTES / 2);
+    copy_out(b, 0, BYTES / 2);
     give(b);
     copy_out(a, 0, BYTES);
     give(a);

@@ -44,7 +44,7 @@ static uint32_t add_round(struct analyze_model *model, uint32_t other, uint64_t 
     at_path(model, model->objects.items[object].call, place.alloc);
     model->objects.items[object].name = place.name;
     copy_out(model, other, 0, 1);
-    at_path(model, copy_in(model, object, 0, bytes), place.use);
+    at_path(model, copy_out(model, object, 0, bytes), place.use);
     copy_out(model, other, 0, 1);
     at_path(model, release(model, object), place.end);
     return object;
@@ -217,7 +217,7 @@ static void a_chain_of_reuse_needs_the_memory_of_one(void **state)
         at_path(&model, model.objects.items[object].call, 10);
     }
     for (uint32_t o = 0; o < COUNT; o++)
-        at_path(&model, copy_in(&model, o, 0, bytes[o]), 11);
+        at_path(&model, copy_out(&model, o, 0, bytes[o]), 11);
     for (uint32_t o = 0; o < COUNT; o++)
         at_path(&model, release(&model, o), 12);
     struct analysis *analysis = analyze(&model, analyze_default_thresholds());
@@ -252,7 +252,7 @@ static void make_program(struct analyze_model *model, uint64_t seed, bool with_p
         } else if (what == 3) {
             release(model, object);
         } else if (what == 4) {
-            set(model, object, 0, row->bytes);
+            copy_out(model, object, 0, row->bytes);
         } else if (what == 5) {
             copy_out(model, object, 0, row->bytes);
         } else {

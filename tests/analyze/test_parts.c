@@ -32,12 +32,12 @@ static void slack_is_what_is_never_in_parts_at_once(void **state)
     model_begin(&model);
     uint32_t pool = allocate(&model, 20480);  // 0
     uint32_t a = take(&model, pool, 0, 4096); // 1
-    copy_in(&model, a, 0, 4096);
+    copy_out(&model, a, 0, 4096);
     release(&model, a); // 3
     // b has another address than a, but they never coexist: 8192 bytes of the pool were used, at
     // most half at once.
     uint32_t b = take(&model, pool, 8192, 4096); // 4
-    copy_in(&model, b, 0, 4096);
+    copy_out(&model, b, 0, 4096);
     release(&model, b);
     release(&model, pool);
     CHECK(&model, {ANALYZE_OVERALLOCATION, pool, 0, 1, 0, 16384, 0, 0});
@@ -48,7 +48,7 @@ static void make_slack(struct analyze_model *model, uint64_t bytes)
     model_begin(model);
     uint32_t pool = allocate(model, 10240);
     uint32_t a = take(model, pool, 0, bytes);
-    copy_in(model, a, 0, bytes);
+    copy_out(model, a, 0, bytes);
     release(model, a);
     release(model, pool);
 }
@@ -76,9 +76,9 @@ static void a_part_that_is_early_makes_its_pool_too_large(void **state)
     model_begin(&model);
     uint32_t pool = allocate(&model, 3000);                                       // 0
     uint32_t a = take(&model, pool, 0, 2000), b = take(&model, pool, 2000, 1000); // 1, 2
-    copy_in(&model, a, 0, 2000);                                                  // 3
+    copy_out(&model, a, 0, 2000);                                                 // 3
     release(&model, a);                                                           // 4
-    copy_in(&model, b, 0, 1000);                                                  // 5
+    copy_out(&model, b, 0, 1000);                                                 // 5
     release(&model, b);                                                           // 6
     release(&model, pool);                                                        // 7
     CHECK(&model, {ANALYZE_EARLY_ALLOCATION, a, 1, 3, 2, 0, 0, 0},
@@ -93,9 +93,9 @@ static void a_part_that_is_late_does_too_also_when_it_ends_with_its_pool(void **
         model_begin(&model);
         uint32_t pool = allocate(&model, 3000);      // 0
         uint32_t a = take(&model, pool, 0, 2000);    // 1
-        copy_in(&model, a, 0, 2000);                 // 2
+        copy_out(&model, a, 0, 2000);                // 2
         uint32_t b = take(&model, pool, 2000, 1000); // 3
-        copy_in(&model, b, 0, 1000);                 // 4
+        copy_out(&model, b, 0, 1000);                // 4
         release(&model, b);                          // 5
         uint32_t end;
         if (with_pool) {
@@ -114,12 +114,11 @@ static void parts_that_nothing_uses_or_that_are_idle_are_found(void **state)
     (void)state;
     struct analyze_model model;
     model_begin(&model);
-    uint32_t pool = allocate(&model, 3500);   // 0
-    uint32_t a = take(&model, pool, 0, 2000); // 1
-    launch(&model, LEGACY, 1);                // 2
-    uses(&model, a, ANALYZE_WRITE);
+    uint32_t pool = allocate(&model, 3500);      // 0
+    uint32_t a = take(&model, pool, 0, 2000);    // 1
+    copy_out(&model, a, 0, 2000);                // 2
     uint32_t b = take(&model, pool, 2000, 1000); // 3: idle while b exists
-    copy_in(&model, b, 0, 1000);                 // 4
+    copy_out(&model, b, 0, 1000);                // 4
     uint32_t c = take(&model, pool, 3000, 500);  // 5
     release(&model, c);                          // 6
     release(&model, b);                          // 7
@@ -137,12 +136,12 @@ static void a_part_can_reuse_another_part_but_nothing_outside(void **state)
     struct analyze_model model;
     model_begin(&model);
     uint32_t outside = allocate(&model, 1000);   // 0
-    copy_in(&model, outside, 0, 1000);           // 1
+    copy_out(&model, outside, 0, 1000);          // 1
     uint32_t pool = allocate(&model, 2000);      // 2
     uint32_t a = take(&model, pool, 0, 1000);    // 3
-    copy_in(&model, a, 0, 1000);                 // 4
+    copy_out(&model, a, 0, 1000);                // 4
     uint32_t b = take(&model, pool, 1000, 1000); // 5
-    copy_in(&model, b, 0, 1000);                 // 6
+    copy_out(&model, b, 0, 1000);                // 6
     release(&model, b);                          // 7
     release(&model, a);                          // 8
     release(&model, pool);                       // 9
@@ -162,7 +161,7 @@ static void parts_leak_with_their_pool_only(void **state)
         model_begin(&model);
         uint32_t pool = allocate(&model, 1000);   // 0
         uint32_t a = take(&model, pool, 0, 1000); // 1
-        copy_in(&model, a, 0, 1000);              // 2
+        copy_out(&model, a, 0, 1000);             // 2
         if (leaks == 2) {                         // freed with the context
             model.calls.items[release_with(&model, pool, a)].kind = PROFILE_CALL_CONTEXT;
         } else if (leaks == 0) {
@@ -200,13 +199,13 @@ static void parts_of_a_pool_beside_the_peak_are_worth_nothing(void **state)
     model_begin(&model);
     uint32_t pool = allocate(&model, 2000);                                       // 0
     uint32_t a = take(&model, pool, 0, 1000), b = take(&model, pool, 1000, 1000); // 1, 2
-    copy_in(&model, b, 0, 1000);                                                  // 3
+    copy_out(&model, b, 0, 1000);                                                 // 3
     release(&model, b);                                                           // 4
-    copy_in(&model, a, 0, 1000);                                                  // 5
+    copy_out(&model, a, 0, 1000);                                                 // 5
     release(&model, a);                                                           // 6
     release(&model, pool);                                                        // 7
     uint32_t large = allocate(&model, 9000);                                      // 8
-    copy_in(&model, large, 0, 9000);                                              // 9
+    copy_out(&model, large, 0, 9000);                                             // 9
     release(&model, large);
     CHECK(&model, {ANALYZE_EARLY_ALLOCATION, a, 1, 5, 4, 0, 0, 0},
           {ANALYZE_REDUNDANT_ALLOCATION, a, 1, 5, 2, 0, 0, 0});

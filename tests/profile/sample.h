@@ -486,6 +486,10 @@ static const struct profile_hash sample_hashes[] = {
     {.copy = 3, .at = 5, .high = UINT64_MAX, .low = 0xabc, .took_ns = 70, .same = PROFILE_SAME_NO},
 };
 
+static const struct profile_copy_source sample_copy_sources[] = {
+    {.copy = 3, .at = 6, .took_ns = 40, .same = PROFILE_SAME_YES},
+};
+
 static const struct profile_block sample_blocks[] = {
     {.number = 1,
      .address = 0x7000,
@@ -849,6 +853,7 @@ static inline enum base_code sample_add(struct profile_writer *writer, struct ba
     SAMPLE_ADD(sample_maps, profile_add_map);
     SAMPLE_ADD(sample_uses, profile_add_use);
     SAMPLE_ADD(sample_hashes, profile_add_hash);
+    SAMPLE_ADD(sample_copy_sources, profile_add_copy_source);
     SAMPLE_ADD(sample_blocks, profile_add_block);
     SAMPLE_ADD(sample_block_ends, profile_add_block_end);
     SAMPLE_ADD(sample_contents, profile_add_contents);

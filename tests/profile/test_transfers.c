@@ -17,6 +17,16 @@ static bool see_hash(void *user, const struct profile_hash *row)
     return true;
 }
 
+static bool see_copy_source(void *user, const struct profile_copy_source *row)
+{
+    const struct profile_copy_source *wanted = &sample_copy_sources[(*(size_t *)user)++];
+    assert_int_equal(row->copy, wanted->copy);
+    assert_int_equal(row->at, wanted->at);
+    assert_int_equal(row->took_ns, wanted->took_ns);
+    assert_int_equal(row->same, wanted->same);
+    return true;
+}
+
 static bool see_block(void *user, const struct profile_block *row)
 {
     const struct profile_block *wanted = &sample_blocks[(*(size_t *)user)++];
@@ -44,11 +54,13 @@ static void transfers_are_read_back_and_seen_in_their_views(void **state)
     (void)state;
     struct base_error error = {0};
     struct profile *profile;
-    size_t hashes = 0, blocks = 0, ends = 0;
+    size_t hashes = 0, sources = 0, blocks = 0, ends = 0;
     check_good(sample_write(test_path, &error), &error);
     check_good(profile_open(test_path, &profile, &error), &error);
     check_good(profile_each_hash(profile, see_hash, &hashes, &error), &error);
     assert_int_equal(hashes, SAMPLE_COUNT(sample_hashes));
+    check_good(profile_each_copy_source(profile, see_copy_source, &sources, &error), &error);
+    assert_int_equal(sources, SAMPLE_COUNT(sample_copy_sources));
     check_good(profile_each_block(profile, see_block, &blocks, &error), &error);
     assert_int_equal(blocks, SAMPLE_COUNT(sample_blocks));
     check_good(profile_each_block_end(profile, see_block_end, &ends, &error), &error);
@@ -57,6 +69,9 @@ static void transfers_are_read_back_and_seen_in_their_views(void **state)
                 "SELECT call, host_memory, host_block, hash, same_before, hashed_by, hash_ns"
                 " FROM v_copies ORDER BY call",
                 "3|allocated|1|ffffffffffffffff0000000000000abc|0|5|70\n11||||||\n");
+    check_query(profile,
+                "SELECT source_checked_by, source_same, source_ns FROM v_copies WHERE call = 3",
+                "6|1|40\n");
     check_query(profile, "SELECT * FROM v_host_blocks ORDER BY number",
                 "1|allocated|28672|65536|-100|1|1|800|1|2\n2|file|36864|4096|0||0|||\n");
     profile_close(profile);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// dead-write: other copies and sets overwrite all bytes that a copy or set writes, before anything
-// reads one of them. A kernel that accesses the object, and a copy that reads one of the bytes, end
-// the search. The analysis follows bytes, not objects. The fix removes the write. Writes of one
+// dead-write: all bytes that a copy or set writes are overwritten before anything reads one of
+// them, or nothing ever reads them. The analysis follows bytes, not objects. A kernel that reads
+// the object, and a copy that reads one of the bytes, end the search. A kernel that only writes
+// overwrites the object if it has written all elements. The fix removes the write. Writes of one
 // call path to one object are one finding.
 #include <assert.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ struct object_writes {
 };
 
 struct dead {           // dead writes to one object from one call path
-    uint32_t touch, by; // the first of them, and the call that overwrites it
+    uint32_t touch, by; // the first of them, and the call that overwrites it; NONE: none does
     uint64_t times, bytes, gpu_ns;
 };
 
@@ -81,7 +82,9 @@ static void add(struct analyze_run *run, const struct dead *dead)
     const struct analyze_touch *touch = &run->model->touches.items[dead->touch];
     struct analyze_finding finding =
         analyze_begin_finding(run, ANALYZE_DEAD_WRITE, touch->object, touch->call, dead->by);
-    analyze_set_distance(run->model, &finding, touch->call, dead->by);
+    if (dead->by != ANALYZE_NONE)
+        analyze_set_distance(run->model, &finding, touch->call, dead->by);
+    finding.aspect = dead->by == ANALYZE_NONE;
     finding.times = dead->times;
     finding.traffic_bytes = dead->bytes;
     finding.gpu_ns = dead->gpu_ns;
@@ -144,6 +147,40 @@ static void write_bytes(struct write_search *looking, uint32_t index)
     }
 }
 
+// Follows a kernel's access. What it reads is unknown byte by byte, so it may read all of it.
+static void look_at_kernel(struct write_search *looking, const struct analyze_touch *touch)
+{
+    struct object_writes *writes = looking->objects[touch->object];
+    const uint64_t bytes = looking->run->model->objects.items[touch->object].bytes;
+    uint64_t written;
+    if (!writes || writes->epoch != looking->epoch)
+        return;
+    if (touch->how != ANALYZE_WRITE)
+        base_intervals_fini(&writes->bytes);
+    else if (touch->elements != PROFILE_UNKNOWN && touch->element_bytes &&
+             !__builtin_mul_overflow(touch->elements, (uint64_t)touch->element_bytes, &written) &&
+             written >= bytes)
+        take_away(looking, &writes->bytes, 0, bytes, false, touch->call);
+}
+
+// Reports writes of which nothing has read a byte by the end of the program.
+static void look_at_rest(struct write_search *looking, uint32_t object)
+{
+    struct object_writes *writes = looking->objects[object];
+    struct base_intervals_walk walk;
+    if (!writes || writes->epoch != looking->epoch || !looking->run->model->ended ||
+        looking->run->model->objects.items[object].is_unused)
+        return;
+    struct base_interval *at = base_intervals_first(&writes->bytes, &walk);
+    for (; at; at = base_intervals_next(&walk)) {
+        struct pending *pending = &looking->pending.items[at->value];
+        if (pending->left == UINT64_MAX || pending->left == 0)
+            continue;
+        pending->left = 0;
+        report(looking, pending, ANALYZE_NONE);
+    }
+}
+
 static void look_at(struct write_search *looking, uint32_t call)
 {
     const struct analyze_model *model = looking->run->model;
@@ -155,9 +192,7 @@ static void look_at(struct write_search *looking, uint32_t call)
         if (!analyze_is_subject(&model->objects.items[touch->object]))
             continue;
         if (touch->is_kernel) {
-            struct object_writes *writes = looking->objects[touch->object];
-            if (writes)
-                base_intervals_fini(&writes->bytes);
+            look_at_kernel(looking, touch);
         } else {
             if (touch->how & ANALYZE_READ)
                 read_bytes(looking, touch);
@@ -176,6 +211,8 @@ static void find(struct analyze_run *run)
     run->failed |= !looking.objects || !run->dead;
     for (uint32_t i = 0; i < model->calls.count && !run->failed; i++)
         look_at(&looking, i);
+    for (uint32_t i = 0; i < model->objects.count && !run->failed; i++)
+        look_at_rest(&looking, i);
     for (size_t i = 0; i < looking.dead.count && !run->failed; i++)
         add(run, &looking.dead.items[i]);
     for (size_t i = 0; looking.objects && i < model->objects.count; i++) {
@@ -192,25 +229,28 @@ static void find(struct analyze_run *run)
 // --- The description -----------------------------------------------------------------------------
 
 static const struct analyze_field fields[] = {
-    {"overwritten_by", "the call that overwrites the last byte of it",
-     ANALYZE_SHARED(NUMBER_OF_CALL, other_call), .least = 1},
+    {"overwritten_by", "the call that overwrites the last byte of it; 0: nothing reads it",
+     ANALYZE_SHARED(NUMBER_OF_CALL, other_call)},
     {0},
 };
 
 const struct analyze_description analyze_dead_write = {
     .name = "dead-write",
-    .title = "Overwritten before it is read",
-    .definition = "A copy or set writes data that is overwritten before anything reads it.",
-    .remedy = "Remove the first write.",
+    .title = "Written, but never read",
+    .definition = "A copy or set writes data that is overwritten before anything reads it, or that "
+                  "nothing ever reads.",
+    .remedy = "Remove the write.",
     .paper = "DrGPUM, definition 3.7",
     .needs = ANALYZE_INPUT_OBJECTS,
     .roles = {[ANALYZE_CALL] = {"written for nothing", "the write"},
               [ANALYZE_OTHER_CALL] = {"overwritten", "the call that overwrites it"}},
     .fields = fields,
-    .message = "{if brief}{object:name} is overwritten before anything reads it{if repeated}, "
-               "{times} times{end}{else}"
-               "{call} writes to {object:name}, but {other_call} overwrites it before anything "
-               "reads it{if repeated}; this happens {times} times{end}"
+    .message = "{if brief}{if other_call}{object:name} is overwritten before anything reads it{else}"
+               "nothing reads what is written to {object:name}{end}{if repeated}, {times} "
+               "times{end}{else}"
+               "{call} writes to {object:name}, but {if other_call}{other_call} overwrites it "
+               "before anything reads it{else}nothing reads it afterwards{end}{if repeated}; this "
+               "happens {times} times{end}"
                "{end}",
     .suggestion = "remove {call}",
     .find = find,

@@ -1,10 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 // early-allocation: GPU API calls run between the allocation of an object and its first access. The
-// fix allocates it just before that access.
+// fix allocates it just before that access. Copies and sets that only initialize the object are
+// delayed with the allocation where that is possible (initializers.c).
 #include "analyze/analyses.h"
 
 static const struct analyze_threshold early_apis = {
     "early-apis", "GPU APIs", 1, "at least this many between the allocation and the first access"};
+
+struct early {
+    uint64_t delayed; // copies and sets
+};
+
+// Returns the number of copies and sets that are delayed until the object is needed.
+static uint64_t count_delayed(const struct analyze_model *model,
+                              const struct analyze_object *object)
+{
+    uint64_t count = 0;
+    for (uint32_t u = 0; u < object->use_count; u++)
+        count += model->touches.items[model->uses[object->first_use + u]].call < object->needed;
+    return count;
+}
+
+// The first copy or set is named, too.
+static void name_first(const struct analyze_model *model, const struct analyze_object *object,
+                       struct analyze_finding *finding)
+{
+    const struct analyze_call *call = &model->calls.items[object->first];
+    finding->last_call = call->number;
+    finding->last_path = call->path;
+    finding->last_kind = (enum profile_call_kind)call->kind;
+}
 
 static void find(struct analyze_run *run)
 {
@@ -13,22 +38,32 @@ static void find(struct analyze_run *run)
     for (uint32_t i = 0; i < model->objects.count && !run->failed; i++) {
         const struct analyze_object *object = &model->objects.items[i];
         if (!analyze_is_subject(object) || object->call == ANALYZE_NONE ||
-            object->first == ANALYZE_NONE || object->first <= object->call)
+            object->needed == ANALYZE_NONE || object->needed <= object->call)
             continue;
-        if (analyze_apis_between(model, object->call, object->first) < least)
+        const struct early early = {count_delayed(model, object)};
+        // The delayed copies and sets do not count: they move along.
+        if (analyze_apis_between(model, object->call, object->needed) < least + early.delayed)
             continue;
-        if (analyze_first_unseen(model, object, object->call, object->first) != ANALYZE_NONE)
+        if (analyze_first_unseen(model, object, object->call, object->needed) != ANALYZE_NONE)
             continue;
         struct analyze_finding finding =
-            analyze_begin_finding(run, ANALYZE_EARLY_ALLOCATION, i, object->call, object->first);
-        analyze_set_distance(model, &finding, object->call, object->first);
-        analyze_add_shorter(run, &finding, object, object->call, object->first, object->bytes);
+            analyze_begin_finding(run, ANALYZE_EARLY_ALLOCATION, i, object->call, object->needed);
+        analyze_set_distance(model, &finding, object->call, object->needed);
+        if (early.delayed)
+            name_first(model, object, &finding);
+        finding.aspect = early.delayed > 0;
+        analyze_set_payload(&finding, early);
+        analyze_add_shorter(run, &finding, object, object->call, object->needed, object->bytes);
     }
 }
 
 static const struct analyze_field fields[] = {
-    {"first_access", "the first access to the object: the allocation may wait until just before it",
+    {"first_access", "the first use of the object: the allocation may wait until just before it",
      ANALYZE_SHARED(NUMBER_OF_CALL, other_call), .least = 1},
+    {"delayed",
+     "copies and sets before the first use, which only initialize the object and are to "
+     "be delayed with the allocation",
+     ANALYZE_OWN(COUNT, struct early, delayed), .unit = "copy or set"},
     {0},
 };
 
@@ -36,19 +71,24 @@ const struct analyze_description analyze_early_allocation = {
     .name = "early-allocation",
     .title = "Allocated too early",
     .definition = "GPU API calls run between the allocation of an object and the first access to "
-                  "it, so its memory is held unused.",
-    .remedy = "Allocate the object just before its first access.",
+                  "it, so its memory is held unused. Copies and sets that only initialize the "
+                  "object do not count as accesses if they can be delayed.",
+    .remedy = "Allocate and initialize the object just before its first use.",
     .paper = "DrGPUM, definition 3.1",
     .needs = ANALYZE_INPUT_OBJECTS,
     .correction = "memory is attached at the first use",
     .waste = ANALYZE_WASTE_BEFORE_FIRST_USE,
     .roles = {[ANALYZE_CALL] = {"allocated", "the allocation"},
-              [ANALYZE_OTHER_CALL] = {"first used", "the first access"}},
+              [ANALYZE_OTHER_CALL] = {"first used", "the first access"},
+              [ANALYZE_LAST_CALL] = {"initialized", "the first copy or set that can be delayed"}},
     .thresholds = {&early_apis},
     .fields = fields,
-    .message = "{object} is allocated {distance} before its first use",
-    .suggestion = "{if brief}allocate {object:name} just before {other_call}{else}"
-                  "move the allocation of {object:name}{call:where} to just before {other_call}"
+    .message = "{object} is allocated {if delayed}and initialized {end}{distance} before its first "
+               "use",
+    .suggestion = "{if brief}allocate {if delayed}and initialize {end}{object:name} just before "
+                  "{other_call}{else}"
+                  "move the allocation of {object:name}{call:where}{if delayed} and "
+                  "{last_call}{end} to just before {other_call}"
                   "{end}",
     .find = find,
 };

@@ -12,7 +12,7 @@ static void find(struct analyze_run *run)
     const uint32_t least = analyze_limit(run->thresholds, &late_apis);
     for (uint32_t i = 0; i < model->objects.count && !run->failed; i++) {
         const struct analyze_object *object = &model->objects.items[i];
-        if (!analyze_is_subject(object) || object->end == ANALYZE_NONE ||
+        if (!analyze_is_subject(object) || object->is_unused || object->end == ANALYZE_NONE ||
             object->last == ANALYZE_NONE || object->end <= object->last)
             continue;
         // An object that ends with its context was never freed: that is a leak.

@@ -6,7 +6,8 @@
 // paper compares only timestamps; here the one access must also surely end before the other starts,
 // and both objects must exist at the same time: if the other one is freed before this one is
 // allocated, the driver already gives its memory to whoever asks next, and reusing it saves
-// nothing.
+// nothing. Copies and sets that only initialize the object do not count as accesses if they can be
+// delayed.
 //
 // Candidates are sorted into classes of one size, and within a class by last access, so the nearest
 // is at the end. A candidate whose last access comes after the visited access is of no use for
@@ -20,6 +21,7 @@ static const struct analyze_threshold reuse_percent = {
 
 struct reuse {
     bool in_same_launch; // the other object's last access is in the graph launch that first uses it
+    bool is_delayed;     // copies and sets that initialize the object are delayed
 };
 
 enum {
@@ -86,7 +88,7 @@ static int latest_first(const void *one, const void *other)
 static bool takes_part(const struct analyze_object *object)
 {
     return analyze_is_subject(object) && object->kind != PROFILE_OBJECT_MAPPING &&
-           object->first != ANALYZE_NONE;
+           object->needed != ANALYZE_NONE;
 }
 
 // For a graph launch that touches `one` last and `other` first: returns whether each node that
@@ -103,6 +105,8 @@ static bool is_over_in_graph(const struct analyze_model *model, const struct ana
         for (uint32_t b = 0; b < other->use_count; b++) {
             const struct analyze_touch *first =
                 &model->touches.items[model->uses[other->first_use + b]];
+            if (first->call < call)
+                continue; // it is delayed until this call
             if (first->call != call)
                 break;
             if (asked++ == MOST_ASKED ||
@@ -125,10 +129,10 @@ static bool is_over(const struct analyze_run *run, const struct analyze_object *
                     const struct analyze_object *other)
 {
     const struct analyze_model *model = run->model;
-    if (one->last == other->first)
+    if (one->last == other->needed)
         return is_graph_launch(model, one->last) && is_over_in_graph(model, one, other) &&
                analyze_first_unseen(model, one, one->last, analyze_end(model, one)) == ANALYZE_NONE;
-    return analyze_is_before(model, run->clocks, one->last, other->first) &&
+    return analyze_is_before(model, run->clocks, one->last, other->needed) &&
            analyze_first_unseen(model, one, one->last + 1, analyze_end(model, one)) == ANALYZE_NONE;
 }
 
@@ -246,21 +250,22 @@ static void add(struct analyze_run *run, uint32_t index, uint32_t other_index,
     const struct analyze_call *last = &model->calls.items[other->last];
     struct analyze_change changes[3];
     struct analyze_finding finding = analyze_begin_finding(run, ANALYZE_REDUNDANT_ALLOCATION, index,
-                                                           object->call, object->first);
+                                                           object->call, object->needed);
     finding.other_object = other->number;
     finding.last_call = last->number;
     finding.last_path = last->path;
     finding.last_kind = (enum profile_call_kind)last->kind;
     finding.last_kernel = last->kernel;
-    const struct reuse reuse = {.in_same_launch = other->last == object->first};
+    const struct reuse reuse = {.in_same_launch = other->last == object->needed,
+                                .is_delayed = analyze_can_delay(object)};
     analyze_set_payload(&finding, reuse);
     if (!reuse.in_same_launch)
-        analyze_set_distance(model, &finding, other->last, object->first);
+        analyze_set_distance(model, &finding, other->last, object->needed);
     unsigned count = move_into(model, object, own(model, object), other, changes);
     finding.peak_bytes = analyze_replay_gain(run->replay, changes, count);
     uint32_t group = analyze_add_finding(run, &finding);
     // In combination with other fixes, this fix makes both objects live only while they are used.
-    analyze_add_fix(run, group, object, analyze_begin(object), object->first, object->bytes);
+    analyze_add_fix(run, group, object, analyze_begin(object), object->needed, object->bytes);
     analyze_add_fix(run, group, other, other->last + 1, analyze_end(model, other), other->bytes);
 
     struct holding held = holdings[index];
@@ -291,7 +296,7 @@ static void visit_object(struct analyze_run *run, const struct visit *visit, str
     uint64_t most = object->bytes > UINT64_MAX - slack ? UINT64_MAX : object->bytes + slack;
     size_t low = first_class(choice, least);
     size_t high = most == UINT64_MAX ? choice->class_count : first_class(choice, most + 1);
-    if (analyze_first_unseen(model, object, analyze_begin(object), object->first) != ANALYZE_NONE)
+    if (analyze_first_unseen(model, object, analyze_begin(object), object->needed) != ANALYZE_NONE)
         return;
     high = high - low < MOST_CLASSES ? high : low + MOST_CLASSES;
     struct candidate *best = nearest_of(run, choice, low, high, visit);
@@ -334,8 +339,8 @@ static void find(struct analyze_run *run)
             continue;
         choice.holdings[i].group = ANALYZE_NONE;
         choice.candidates[count] = (struct candidate){position(model, object->last), i, false};
-        const uint64_t first = position(model, object->first);
-        visits[count++] = (struct visit){first, first + is_graph_launch(model, object->first), i};
+        const uint64_t first = position(model, object->needed);
+        visits[count++] = (struct visit){first, first + is_graph_launch(model, object->needed), i};
     }
     if (!run->failed && count) {
         qsort_r(choice.candidates, count, sizeof(*choice.candidates), by_size,
@@ -362,6 +367,7 @@ static const struct analyze_field fields[] = {
      ANALYZE_SHARED(NUMBER_OF_CALL, last_call), .least = 1},
     {"first_access", "the first access to this object", ANALYZE_SHARED(NUMBER_OF_CALL, other_call),
      .least = 1},
+    {"is_delayed", NULL, ANALYZE_OWN(FLAG, struct reuse, is_delayed)},
     {"in_same_launch", NULL, ANALYZE_OWN(FLAG, struct reuse, in_same_launch)},
     {0},
 };
@@ -389,6 +395,7 @@ const struct analyze_description analyze_redundant_allocation = {
         "{if brief}use the memory of {other_object:name}: nothing uses it after {last_call}{else}"
         "let {object:name}{if call}{call:where}{end} reuse the memory of {other_object:name}, "
         "which nothing uses after {if in_same_launch}earlier nodes of {end}{last_call}"
+        "{if is_delayed}; initialize it just before {other_call}{end}"
         "{end}",
     .find = find,
 };

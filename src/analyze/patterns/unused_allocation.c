@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// unused-allocation: no GPU API call accesses the object. The fix does not allocate it.
+// unused-allocation: no GPU API call accesses the object, or copies and sets write to it and
+// nothing reads it. The fix does not allocate it, and leaves out these writes.
 #include "analyze/analyses.h"
+
+struct unused_writes {
+    uint64_t writes; // copies and sets
+};
 
 static void find(struct analyze_run *run)
 {
@@ -8,27 +13,43 @@ static void find(struct analyze_run *run)
     for (uint32_t i = 0; i < model->objects.count && !run->failed; i++) {
         const struct analyze_object *object = &model->objects.items[i];
         const bool is_heap = object->kind == PROFILE_OBJECT_HEAP;
-        if ((!analyze_is_subject(object) && !is_heap) || object->first != ANALYZE_NONE)
+        if ((!analyze_is_subject(object) && !is_heap) ||
+            (object->first != ANALYZE_NONE && !object->is_unused))
             continue;
         uint32_t from = analyze_begin(object), to = analyze_end(model, object);
         if (analyze_first_unseen(model, object, from, is_heap ? to + 1 : to) != ANALYZE_NONE)
             continue;
         struct analyze_finding finding =
-            analyze_begin_finding(run, ANALYZE_UNUSED_ALLOCATION, i, object->call, ANALYZE_NONE);
+            analyze_begin_finding(run, ANALYZE_UNUSED_ALLOCATION, i, object->call, object->first);
+        const struct unused_writes unused = {object->use_count};
+        finding.aspect = unused.writes > 0;
+        analyze_set_payload(&finding, unused);
         analyze_add_shorter(run, &finding, object, from, to, object->bytes);
     }
 }
 
+static const struct analyze_field fields[] = {
+    {"writes", "copies and sets that write to the object; nothing reads it",
+     ANALYZE_OWN(COUNT, struct unused_writes, writes), .unit = "write"},
+    {0},
+};
+
 const struct analyze_description analyze_unused_allocation = {
     .name = "unused-allocation",
     .title = "Allocated and never used",
-    .definition = "Nothing accesses the object.",
-    .remedy = "Remove the object, or allocate it only where it is used.",
+    .definition =
+        "Nothing accesses the object, or copies and sets write to it and nothing reads it.",
+    .remedy = "Remove the object and the writes to it, or allocate it only where it is used.",
     .paper = "DrGPUM, definition 3.4",
     .needs = ANALYZE_INPUT_OBJECTS,
     .waste = ANALYZE_WASTE_AFTER_LAST_USE,
-    .roles = {[ANALYZE_CALL] = {"allocated", "the allocation"}},
-    .message = "{object} is allocated, but nothing accesses it",
-    .suggestion = "do not allocate {object:name}{if call}{call:where}{end}",
+    .roles = {[ANALYZE_CALL] = {"allocated", "the allocation"},
+              [ANALYZE_OTHER_CALL] = {"first written", "the first copy or set to it"}},
+    .fields = fields,
+    .message = "{object} is allocated{if writes} and written{end}, but nothing {if writes}"
+               "reads{else}accesses{end} it",
+    .suggestion =
+        "do not allocate {object:name}{if call}{call:where}{end}{if writes}, and leave out "
+        "{other_call} and other writes to it{end}",
     .find = find,
 };

@@ -8,5 +8,6 @@
 #include "inject/uses/first_use.h"
 
 const struct inject_layer *const inject_layers[] = {
-    &guard_layer, &uses_layer, &probe_layer, &sources_layer, &correct_layer, &hooks_asked_layer, NULL,
+    &guard_layer,   &uses_layer,        &probe_layer, &sources_layer,
+    &correct_layer, &hooks_asked_layer, NULL,
 };
