@@ -100,6 +100,7 @@ inject_program(held)
 inject_program(hidden)
 inject_program(host_blocks)
 inject_program(mapped)
+inject_program(sources)
 inject_program(spare)
 inject_program(undisturbed)
 inject_program(backed)
@@ -357,6 +358,8 @@ if(NOT GLINT_SANITIZE)
     set(source ${CMAKE_CURRENT_SOURCE_DIR}/inject/host_blocks.c)
     inject_test(host_blocks test_host_blocks.sh $<TARGET_FILE:inject_host_blocks> ${source} allocated aligned reallocated small
         mapped elsewhere threads forks child)
+    inject_test(sources test_sources.sh $<TARGET_FILE:inject_sources> same changed unmapped closed truncated at_once small
+        pinned copied_back after_use twice freed filtered)
     inject_test(spare test_spare.sh $<TARGET_FILE:inject_spare>)
     # A program that defines its own allocator, in its executable or in a library.
     add_executable(inject_own_malloc inject/host_blocks.c inject/own_malloc.c)
