@@ -132,6 +132,7 @@ struct analyze_finding {
     uint64_t host_ns;     // off the run time if only this is fixed, by replay
     bool host_is_bound;   // host_ns is an upper bound: there were too many to replay each
     bool gain_is_unknown; // nothing above can be estimated
+    bool is_hard; // to follow it, the program's data needs another layout: ranked below all others
 
     // What only this pattern has. Its file defines the structure; analyze_set_payload writes it,
     // and analyze_field_* read it by the description's fields.

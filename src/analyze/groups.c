@@ -123,6 +123,7 @@ static int by_rank(const struct analyze_finding *a, const struct analyze_worth *
     if ((first) != (second))   \
     return (first) > (second) ? -1 : 1
     COMPARE(a->worthwhile, b->worthwhile);
+    COMPARE(b->is_hard, a->is_hard);
     COMPARE(b_peak, a_peak);
     COMPARE(a->share, b->share);
     COMPARE(a_worth->peak_bytes, b_worth->peak_bytes);
@@ -241,7 +242,7 @@ void analyze_add_shorter(struct analyze_run *run, struct analyze_finding *findin
     finding->peak_bytes = analyze_replay_gain(run->replay, &change, 1);
     const uint32_t group = analyze_add_finding(run, finding);
     analyze_add_change(run, group, change);
-    if (!analyze_describe(finding->pattern)->is_trade_off)
+    if (!analyze_describe(finding->pattern)->is_trade_off && !finding->is_hard)
         analyze_add_fix(run, group, object, from, to, bytes);
 }
 

@@ -17,6 +17,12 @@ struct analyze_loading_numbers {
     uint64_t call, end, parent;
 };
 
+// Bytes of an object that a copy reads.
+struct analyze_loading_read {
+    uint32_t object;
+    uint64_t start, end;
+};
+
 struct analyze_loading {
     struct analyze_model *model;
     bool failed;            // memory ran out
@@ -34,9 +40,10 @@ struct analyze_loading {
     struct profile_accesses *accesses;
     const struct profile_access *access; // the next access to merge; NULL at the end
     const struct analyze_listener *listener;
-    bool ended;                    // the listener asked to stop
-    uint64_t run_first, run_count; // the current run of untouched elements
-    uint64_t map_next;             // the element after the last piece of the map
+    bool ended;                                    // the listener asked to stop
+    uint64_t run_first, run_count;                 // the current run of untouched elements
+    uint64_t map_next;                             // the element after the last piece of the map
+    BASE_ARRAY(struct analyze_loading_read) reads; // by object and start, without overlaps
     struct analyze_host_loading host;
     struct analyze_beyond beyond;
     // Of each object. They stay numbers until all objects and calls are read.

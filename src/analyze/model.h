@@ -124,14 +124,17 @@ struct analyze_graph {
 // A summary of the map of an object's touched elements, which src/profile keeps.
 struct analyze_map {
     uint32_t object, element_bytes;
-    uint64_t elements, touched;
-    uint64_t largest_first, largest_count; // the largest run of elements that are not touched
+    uint64_t elements, touched; // touched: by kernels
+    // Elements that kernels do not touch and copies do not read, and the largest run of them.
+    uint64_t unused;
+    uint64_t largest_first, largest_count;
 };
 
 // How unevenly one launch touched the elements of one object.
 struct analyze_counted {
     uint32_t call, object, kernel; // kernel: number
     double variation;              // its coefficient
+    uint64_t sum;                  // of its accesses
 };
 
 // What an object held at a border of a call. A launch of a graph is one call.

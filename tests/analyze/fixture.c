@@ -241,6 +241,32 @@ static void scattered(void)
     fill_some(ELEMENTS / 2, 2);
 }
 
+// So few that another layout would save much.
+static void scattered_few(void)
+{
+    fill_some(ELEMENTS / 20, 20);
+}
+
+// Kernels touch a quarter, and a copy reads all of it.
+static void over_but_read(void)
+{
+    CUdeviceptr a = allocate("a", BYTES);
+    set(a, 0, BYTES);
+    launch_step("fill", NULL, a, 0, 0, ELEMENTS / 4, 1);
+    copy_out(a, 0, BYTES);
+    release(a);
+}
+
+// Kernels touch the first quarter, and a copy reads the third.
+static void over_and_read_in_part(void)
+{
+    CUdeviceptr a = allocate("a", BYTES);
+    set(a, 0, BYTES);
+    launch_step("fill", NULL, a, 0, 0, ELEMENTS / 4, 1);
+    copy_out(a, BYTES / 2, BYTES / 4);
+    release(a);
+}
+
 static void pool_slack(void)
 {
     CUdeviceptr pool = allocate("pool", 4 * BYTES);
@@ -351,6 +377,9 @@ static const struct fixture cases[] = {
     {"over", over},
     {"nearly_all_touched", nearly_all_touched},
     {"scattered", scattered},
+    {"scattered_few", scattered_few},
+    {"over_but_read", over_but_read},
+    {"over_and_read_in_part", over_and_read_in_part},
     {"pool_slack", pool_slack},
     {"uneven", uneven},
     {"slices", slices},

@@ -73,8 +73,8 @@ static void thresholds_of_early_and_late_are_settable(void **state)
     analyze_free(analysis);
     assert_null(analyze_threshold(&thresholds, "early"));
     assert_string_equal(analyze_threshold_at(0)->name, "early-apis");
-    assert_string_equal(analyze_threshold_at(30)->name, "peaks");
-    assert_null(analyze_threshold_at(31));
+    assert_string_equal(analyze_threshold_at(31)->name, "peaks");
+    assert_null(analyze_threshold_at(32));
 }
 
 // Work on another stream that runs concurrently is not between two calls.
@@ -664,6 +664,7 @@ static struct analyze_map *make_touched(struct analyze_model *model, uint64_t to
     *map = (struct analyze_map){.element_bytes = 4,
                                 .elements = 1000,
                                 .touched = touched,
+                                .unused = 1000 - touched,
                                 .largest_first = touched,
                                 .largest_count = 1000 - touched};
     return map;
@@ -732,7 +733,7 @@ static void make_counted(struct analyze_model *model, double variation)
     release(model, a);
     struct analyze_counted *row = base_array_push(&model->counted);
     assert_non_null(row);
-    *row = (struct analyze_counted){call, a, 7, variation};
+    *row = (struct analyze_counted){call, a, 7, variation, 1};
 }
 
 static void a_launch_that_touches_elements_unevenly_is_found(void **state)

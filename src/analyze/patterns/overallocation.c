@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// overallocation: kernels touch only part of the elements of an object, and the untouched elements
-// are not too fragmented to be left out (equation 1). The fix does not allocate the largest
-// untouched piece. Only maps tell the fragmentation; without them no gain is estimated. Of a pool,
+// overallocation: kernels touch, and copies read, only part of the elements of an object. If the
+// others are not too fragmented (equation 1), the fix does not allocate the largest piece of them.
+// Otherwise, if few elements are used, the fix stores only these, in another layout. That is hard,
+// so it ranks below everything else, and does not count for the achievable peak. Only maps tell the
+// fragmentation; without them no gain is estimated. Of a pool,
 // the bytes in parts at once count as touched; the fix makes it as small as its parts can be laid
 // out in.
 #include <stdlib.h>
@@ -12,6 +14,10 @@ static const struct analyze_threshold touched_percent = {"touched-percent", "per
                                                          "fewer elements than this are touched"};
 static const struct analyze_threshold fragmentation_percent = {
     "fragmentation-percent", "percent", 80, "what is not touched is less fragmented than this"};
+
+static const struct analyze_threshold compact_percent = {
+    "compact-percent", "percent", 50,
+    "another layout is suggested if fewer elements than this are touched"};
 
 // From the paper's table 2: a fix is easy and worthwhile only if fewer elements than this are
 // touched, and the untouched ones are less fragmented than this.
@@ -27,6 +33,7 @@ struct slack {
     bool is_at_end;    // the piece ends with the object
     bool saves_little; // many elements are touched
     bool is_scattered; // what is not touched is fragmented
+    bool is_compact;   // only another layout saves something
 };
 
 static const struct analyze_map *map_of(const struct analyze_model *model, uint32_t object)
@@ -36,15 +43,19 @@ static const struct analyze_map *map_of(const struct analyze_model *model, uint3
     return at < model->maps.count && maps[at].object == object ? &maps[at] : NULL;
 }
 
-// Sums up the elements that launches touched. Returns false if some launches did not record them.
+// Sums up the elements that launches touched, and the bytes that copies read. Returns false if some
+// launches did not record them.
 static bool sum_touched(const struct analyze_model *model, const struct analyze_object *object,
-                        struct analyze_map *sum)
+                        struct analyze_map *sum, uint64_t *read)
 {
     for (uint32_t u = 0; u < object->use_count; u++) {
         const struct analyze_touch *touch =
             &model->touches.items[model->uses[object->first_use + u]];
-        if (!touch->is_kernel)
+        if (!touch->is_kernel) {
+            *read +=
+                touch->how & ANALYZE_READ ? touch->row_bytes * (touch->rows ? touch->rows : 1) : 0;
             continue;
+        }
         if (touch->element_bytes == 0 || touch->new_elements == PROFILE_UNKNOWN ||
             (sum->element_bytes && sum->element_bytes != touch->element_bytes))
             return false;
@@ -57,46 +68,75 @@ static bool sum_touched(const struct analyze_model *model, const struct analyze_
     return true;
 }
 
+// Without a map, it is unknown which of the elements that copies read are touched, too. So all of
+// them count in addition.
+static void set_unused(struct analyze_map *sum, uint64_t read)
+{
+    uint64_t used = sum->touched + read / sum->element_bytes + (read % sum->element_bytes != 0);
+    sum->unused = used < sum->elements ? sum->elements - used : 0;
+}
+
+static void describe_map(const struct analyze_map *map, struct slack *slack)
+{
+    slack->has_fragmentation = true;
+    slack->fragmentation = 1.0 - (double)map->largest_count / (double)map->unused;
+    slack->largest_first = map->largest_first;
+    slack->largest_count = map->largest_count;
+    slack->largest_last = map->largest_first + map->largest_count - 1;
+    slack->is_at_end = map->largest_first + map->largest_count >= map->elements;
+    slack->saves_little = (double)slack->touched * 100.0 >= HIGH_PERCENT * (double)map->elements;
+    slack->is_scattered = slack->fragmentation * 100 >= HIGH_PERCENT;
+}
+
+// Returns the bytes that the fix does not allocate.
+static uint64_t spared_bytes(const struct analyze_map *map, const struct analyze_object *object,
+                             const struct slack *slack)
+{
+    // The last element may be cut short by the object's end.
+    const uint64_t start = map->largest_first * map->element_bytes,
+                   spared = map->largest_count * map->element_bytes;
+    if (slack->is_compact)
+        return map->unused * map->element_bytes < object->bytes ? map->unused * map->element_bytes
+                                                                : object->bytes;
+    return spared > object->bytes - start ? object->bytes - start : spared;
+}
+
+static bool is_below(uint64_t part, uint64_t whole, uint32_t percent)
+{
+    return (unsigned __int128)part * 100 < (unsigned __int128)whole * percent;
+}
+
 static void consider(struct analyze_run *run, uint32_t index, const struct analyze_map *map,
                      bool has_fragmentation)
 {
     const struct analyze_model *model = run->model;
     const struct analyze_object *object = &model->objects.items[index];
-    const uint32_t most_touched = analyze_limit(run->thresholds, &touched_percent);
-    const uint32_t most_fragmented = analyze_limit(run->thresholds, &fragmentation_percent);
-    if (map->touched >= map->elements ||
-        (unsigned __int128)map->touched * 100 >= (unsigned __int128)map->elements * most_touched)
+    const uint64_t touched = map->elements - map->unused;
+    if (!map->unused ||
+        !is_below(touched, map->elements, analyze_limit(run->thresholds, &touched_percent)))
         return;
-    uint64_t untouched = map->elements - map->touched;
-    double fragmentation = 1.0 - (double)map->largest_count / (double)untouched;
-    if (has_fragmentation && fragmentation * 100 >= most_fragmented)
+    struct slack slack = {.elements = map->elements,
+                          .touched = touched,
+                          .element_bytes = map->element_bytes,
+                          .is_enough_known = has_fragmentation};
+    if (has_fragmentation)
+        describe_map(map, &slack);
+    slack.is_compact =
+        has_fragmentation &&
+        slack.fragmentation * 100 >= analyze_limit(run->thresholds, &fragmentation_percent);
+    if (slack.is_compact &&
+        !is_below(touched, map->elements, analyze_limit(run->thresholds, &compact_percent)))
         return;
     struct analyze_finding finding =
         analyze_begin_finding(run, ANALYZE_OVERALLOCATION, index, object->call, ANALYZE_NONE);
-    uint64_t spared = 0;
-    struct slack slack = {.elements = map->elements,
-                          .touched = map->touched,
-                          .element_bytes = map->element_bytes,
-                          .is_enough_known = has_fragmentation};
-    if (has_fragmentation) {
-        slack.has_fragmentation = true;
-        slack.fragmentation = fragmentation;
-        slack.largest_first = map->largest_first;
-        slack.largest_count = map->largest_count;
-        slack.largest_last = map->largest_first + map->largest_count - 1;
-        slack.is_at_end = map->largest_first + map->largest_count >= map->elements;
-        slack.saves_little = (double)map->touched * 100.0 >= HIGH_PERCENT * (double)map->elements;
-        slack.is_scattered = fragmentation * 100 >= HIGH_PERCENT;
-        // The last element may be cut short by the object's end.
-        uint64_t start = map->largest_first * map->element_bytes;
-        spared = map->largest_count * map->element_bytes;
-        if (spared > object->bytes - start)
-            spared = object->bytes - start;
-    }
+    const uint64_t spared = has_fragmentation ? spared_bytes(map, object, &slack) : 0;
     slack.enough_bytes = object->bytes - spared;
     finding.gain_is_unknown = !has_fragmentation;
+    finding.is_hard = slack.is_compact;
+    finding.aspect = slack.is_compact;
     analyze_set_payload(&finding, slack);
-    analyze_set_enough(run, object, slack.enough_bytes);
+    if (!slack.is_compact)
+        analyze_set_enough(run, object, slack.enough_bytes);
     analyze_add_shorter(run, &finding, object, analyze_begin(object), analyze_end(model, object),
                         spared);
 }
@@ -156,16 +196,18 @@ static void find(struct analyze_run *run)
     for (uint32_t i = 0; i < model->objects.count && !run->failed; i++) {
         const struct analyze_object *object = &model->objects.items[i];
         struct analyze_map sum = {0};
+        uint64_t read = 0;
         if (analyze_is_pool(object))
             consider_pool(run, i);
         if (!analyze_is_subject(object) || object->first == ANALYZE_NONE ||
-            !sum_touched(model, object, &sum) ||
+            !sum_touched(model, object, &sum, &read) ||
             analyze_first_unseen(model, object, analyze_begin(object),
                                  analyze_end(model, object)) != ANALYZE_NONE)
             continue;
         const struct analyze_map *map = map_of(model, i);
         // Both should agree. A map that differs covers another period of the object's life.
         bool agree = map && map->element_bytes == sum.element_bytes && map->touched == sum.touched;
+        set_unused(&sum, read);
         consider(run, i, agree ? map : &sum, agree);
     }
 }
@@ -175,7 +217,9 @@ static void find(struct analyze_run *run)
 static const struct analyze_field fields[] = {
     {"elements", "elements of the object; of a pool, its bytes",
      ANALYZE_OWN(COUNT, struct slack, elements), .unit = "element"},
-    {"touched", "elements that kernels touch; of a pool, the most bytes that are in parts at once",
+    {"touched",
+     "elements that kernels touch or copies read; of a pool, the most bytes that are in parts at "
+     "once",
      ANALYZE_OWN(COUNT, struct slack, touched), .unit = "element"},
     {"element_bytes", "the size of an element", ANALYZE_OWN(BYTES, struct slack, element_bytes),
      .least = 1},
@@ -201,32 +245,39 @@ static const struct analyze_field fields[] = {
     {"is_at_end", NULL, ANALYZE_OWN(FLAG, struct slack, is_at_end)},
     {"saves_little", NULL, ANALYZE_OWN(FLAG, struct slack, saves_little)},
     {"is_scattered", NULL, ANALYZE_OWN(FLAG, struct slack, is_scattered)},
+    {"compact", "the elements are so scattered that only another layout saves something",
+     ANALYZE_OWN(FLAG, struct slack, is_compact)},
     {0},
 };
 
 const struct analyze_description analyze_overallocation = {
     .name = "overallocation",
     .title = "Larger than needed",
-    .definition = "Kernels touch only part of an object's elements, and the untouched elements "
-                  "form large pieces.",
-    .remedy = "Do not allocate the largest untouched piece.",
+    .definition = "Kernels touch, and copies read, only part of an object's elements: the others "
+                  "form large pieces, or nearly all elements are among them.",
+    .remedy = "Do not allocate the largest untouched piece; or store only the elements that are "
+              "used.",
     .paper = "DrGPUM, definition 3.8",
     .needs = ANALYZE_INPUT_ELEMENTS,
     .roles = {[ANALYZE_CALL] = {"allocated", "the allocation"},
               [ANALYZE_OTHER_CALL] = {"most in use", "when most of it is in use"}},
-    .thresholds = {&touched_percent, &fragmentation_percent},
+    .thresholds = {&touched_percent, &fragmentation_percent, &compact_percent},
     .fields = fields,
     .message = "{if brief}{if pool}at most {touched:bytes} of the pool {object} are in use at "
-               "once{else}kernels touch only {touched/elements} of {object} in this run{end}{elif "
+               "once{else}only {touched/elements} of {object} are used in this run{end}{elif "
                "pool}at most {touched:bytes} of the pool {object} are in use at the same time, "
-               "after {other_call}; the other {slack_bytes} are slack in this run{else}kernels "
-               "touch only {touched/elements} of the elements of {object} in this run{if "
+               "after {other_call}; the other {slack_bytes} are slack in this run{else}only "
+               "{touched/elements} of the elements of {object} are used in this run{if "
                "fragmentation}; the untouched elements are {fragmentation} fragmented{end}{end}",
     .suggestion =
         "{if not is_enough_known}{if brief}record with --maps to find out which elements are "
         "untouched{else}find out which elements are untouched: record with 'glint record "
         "--maps'{end}{elif pool}allocate {enough_bytes} instead of {object:size}{if brief}{else}: "
-        "all parts fit into that{end}{elif brief}{if is_at_end}allocate {enough_bytes} instead of "
+        "all parts fit into that{end}{elif compact}{if brief}store only the elements that are "
+        "used, {enough_bytes}, and find them by an index{else}store only the elements that are "
+        "used, {enough_bytes} instead of {object:size}, and find them by an index: the others are "
+        "scattered over all of {object:name}{end}{elif brief}{if is_at_end}allocate "
+        "{enough_bytes} instead of "
         "{object:size}: unused from element {untouched_first} on{else}leave out elements "
         "{untouched_first} to {untouched_last}: {enough_bytes} are enough{end}{else}allocate "
         "{enough_bytes} instead of {object:size}: elements {if is_at_end}from {untouched_first} "

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// structured-access: each launch of a kernel touches a slice of an object, and no two slices
-// overlap, so that memory for one slice is enough. Probes count for each launch the elements that
-// no earlier launch touched: if these are all its elements, its slice overlaps no earlier one.
-// Other accesses must not touch more of the object at once, and hardly anything twice. The fix
-// keeps memory for one slice, and for what other kernels touch besides.
+// structured-access: each launch touches a slice of an object, and no two slices overlap, so that
+// memory for one slice is enough. Probes count for each launch the elements that no earlier launch
+// touched: if these are all its elements, its slice overlaps no earlier one. The launches may be of
+// different kernels. If this holds only for the launches of one kernel, other accesses must not
+// touch more of the object at once, and hardly anything twice; the fix then keeps memory for one
+// slice, and for what other kernels touch besides.
 #include <stdlib.h>
 
 #include "analyze/analyses.h"
@@ -18,6 +19,7 @@ struct sliced {
     uint64_t elements; // of the object
     uint64_t touched;  // by the launch that touches most
     uint64_t element_bytes, slice_bytes;
+    bool of_several; // the launches are of several kernels
 };
 
 enum {
@@ -38,7 +40,8 @@ struct structured_use {
     BASE_ARRAY(struct kernel_use) kernels;
     struct base_map index; // kernel to index + 1
     uint64_t touched, again;
-    uint64_t largest_copy; // bytes
+    uint64_t launches, largest; // of all kernels; elements
+    uint64_t largest_copy;      // bytes
     uint32_t element_bytes;
     bool known;
 };
@@ -61,6 +64,8 @@ static void add_launch(struct analyze_run *run, struct structured_use *use,
     kernel->disjoint &= touch->elements == touch->new_elements;
     if (touch->elements > kernel->largest)
         kernel->largest = touch->elements;
+    use->launches++;
+    use->largest = touch->elements > use->largest ? touch->elements : use->largest;
     use->touched += touch->new_elements;
     use->again += touch->elements - touch->new_elements;
 }
@@ -82,24 +87,34 @@ static void add_use(struct analyze_run *run, struct structured_use *use,
         add_launch(run, use, touch);
 }
 
+// Returns whether all launches, of whatever kernels, touch slices of their own.
+static bool is_all_sliced(const struct limits *limits, const struct structured_use *use)
+{
+    return use->again == 0 && use->launches >= limits->slices;
+}
+
 // Returns the kernel with the largest slices that do not overlap; NULL if there is none.
 static const struct kernel_use *find_sliced(const struct limits *limits,
                                             const struct structured_use *use)
 {
     const struct kernel_use *best = NULL;
+    const bool all = is_all_sliced(limits, use);
     for (size_t i = 0; i < use->kernels.count; i++) {
         const struct kernel_use *kernel = &use->kernels.items[i];
-        if (kernel->disjoint && kernel->launches >= limits->slices &&
+        if (kernel->disjoint && (all || kernel->launches >= limits->slices) &&
             (!best || kernel->largest > best->largest))
             best = kernel;
     }
     return best;
 }
 
-// Returns the memory that is enough: the sum of the largest slices of all kernels.
-static uint64_t slice_bytes(const struct structured_use *use)
+// Returns the memory that is enough: the largest slice; or, if only one kernel has slices, the sum
+// of the largest slices of all kernels.
+static uint64_t slice_bytes(const struct limits *limits, const struct structured_use *use)
 {
     uint64_t elements = 0;
+    if (is_all_sliced(limits, use))
+        return use->largest * use->element_bytes;
     for (size_t i = 0; i < use->kernels.count; i++)
         elements += use->kernels.items[i].largest;
     return elements * use->element_bytes;
@@ -116,7 +131,8 @@ static bool is_structured(const struct limits *limits, const struct analyze_obje
         if (use->kernels.items[i].largest > best->largest)
             return false;
     }
-    return slice_bytes(use) <= object->bytes / 2 && use->largest_copy <= slice_bytes(use);
+    return slice_bytes(limits, use) <= object->bytes / 2 &&
+           use->largest_copy <= slice_bytes(limits, use);
 }
 
 static void add(struct analyze_run *run, const struct limits *limits, uint32_t index,
@@ -128,12 +144,14 @@ static void add(struct analyze_run *run, const struct limits *limits, uint32_t i
     struct analyze_finding finding = analyze_begin_finding(run, ANALYZE_STRUCTURED_ACCESS, index,
                                                            best->first_call, object->call);
     finding.kernel = best->kernel;
-    finding.times = best->launches;
+    const bool of_several = is_all_sliced(limits, use) && use->kernels.count > 1;
+    finding.times = of_several ? use->launches : best->launches;
     const struct sliced sliced = {.elements = object->bytes / use->element_bytes +
                                               (object->bytes % use->element_bytes != 0),
                                   .touched = best->largest,
                                   .element_bytes = use->element_bytes,
-                                  .slice_bytes = slice_bytes(use)};
+                                  .slice_bytes = slice_bytes(limits, use),
+                                  .of_several = of_several};
     analyze_set_payload(&finding, sliced);
     analyze_set_enough(run, object, sliced.slice_bytes);
     analyze_add_shorter(run, &finding, object, analyze_begin(object), analyze_end(model, object),
@@ -222,14 +240,14 @@ static const struct analyze_field fields[] = {
      .least = 1},
     {"slice_bytes", "the size that would do", ANALYZE_OWN(BYTES, struct sliced, slice_bytes),
      .least = 1},
+    {"of_several", NULL, ANALYZE_OWN(FLAG, struct sliced, of_several)},
     {0},
 };
 
 const struct analyze_description analyze_structured_access = {
     .name = "structured-access",
     .title = "Used one slice at a time",
-    .definition =
-        "Each launch of a kernel touches a slice of an object that no other launch touches.",
+    .definition = "Each launch touches a slice of an object that no other launch touches.",
     .remedy = "Allocate memory for one slice, and reuse it for each launch.",
     .paper = "DrGPUM, definition 3.10",
     .needs = ANALYZE_INPUT_ELEMENTS,
@@ -239,7 +257,8 @@ const struct analyze_description analyze_structured_access = {
     .thresholds = {&slices, &retouched_percent},
     .fields = fields,
     .message =
-        "{if alone}{times} {end}launches of {kernel} each touch a different slice of {object}",
+        "{if alone}{times} {end}launches of {kernel}{if of_several} and other kernels{end} each "
+        "touch a different slice of {object}",
     .suggestion = "{if brief}allocate one slice of {object:name} ({slice_bytes}) and reuse it for "
                   "each launch{else}"
                   "allocate one slice of {object:name}, {slice_bytes} instead of {object:size}, "
