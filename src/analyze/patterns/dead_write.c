@@ -55,7 +55,7 @@ static void report(struct write_search *looking, const struct pending *dead, uin
     const struct analyze_model *model = looking->run->model;
     const struct analyze_touch *touch = &model->touches.items[dead->touch];
     const struct analyze_call *call = &model->calls.items[touch->call];
-    uint64_t key[2] = {touch->object, call->path};
+    const uint64_t key[3] = {touch->object, call->path, by == ANALYZE_NONE};
     // A call without a call path is similar to no other call.
     uint64_t *slot = base_map_put(
         &looking->index, call->path ? base_hash(key, sizeof(key)) : UINT64_MAX - touch->call, NULL);
