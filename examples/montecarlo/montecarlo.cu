@@ -4,7 +4,8 @@
 //
 // The index has room for far more particles than there are: GSD.index_grid consists of equal
 // chunks, each thread accesses only its own chunk, and 19 of 20 chunks are never accessed
-// (overallocation). GSD.concs is never freed (memory leak). montecarlo_fixed.cu has as many chunks
+// (overallocation). The chunks that are accessed are scattered over the index, so that only another
+// layout saves something. GSD.concs is never freed (memory leak). montecarlo_fixed.cu has as many chunks
 // as particles, and frees all memory.
 #include "montecarlo.h"
 
@@ -18,6 +19,7 @@ int main(int argc, char **argv)
     std::vector<uint32_t> results(particles);
 
     simulation_data GSD = {};
+    GSD.spacing = spare;
     uint32_t *results_gpu;
     const int blocks = example_blocks(particles, block);
     CHECK(cudaMalloc(&GSD.concs, concentrations * sizeof(uint32_t)));

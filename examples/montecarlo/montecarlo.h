@@ -15,6 +15,7 @@ struct simulation_data {
     uint32_t *concs;        // concentration of each nuclide
     uint32_t *nuclide_grid; // cross sections
     uint32_t *index_grid;   // where paths lead in nuclide_grid: a chunk for each particle
+    int spacing;            // chunks from that of a particle to that of the next
 };
 
 // A number that looks random, for particle and step.
@@ -37,7 +38,8 @@ __global__ void build_index(int particles, simulation_data GSD)
         return;
     for (int step = 0; step < chunk; ++step) {
         uint32_t i = particle * chunk + step;
-        GSD.index_grid[i] = i * points + GSD.nuclide_grid[i * points] % points;
+        GSD.index_grid[particle * GSD.spacing * chunk + step] =
+            i * points + GSD.nuclide_grid[i * points] % points;
     }
 }
 
@@ -49,7 +51,8 @@ __global__ void look_up(int particles, simulation_data GSD, uint32_t *results)
         return;
     uint32_t sum = 0;
     for (int step = 0; step < chunk; ++step)
-        sum += GSD.nuclide_grid[GSD.index_grid[particle * chunk + step]] * weight(particle, step);
+        sum += GSD.nuclide_grid[GSD.index_grid[particle * GSD.spacing * chunk + step]] *
+               weight(particle, step);
     results[particle] = sum;
 }
 

@@ -13,6 +13,7 @@ int main(int argc, char **argv)
     std::vector<uint32_t> results(particles);
 
     simulation_data GSD = {};
+    GSD.spacing = 1;
     uint32_t *results_gpu;
     const int blocks = example_blocks(particles, block);
     CHECK(cudaMalloc(&GSD.concs, concentrations * sizeof(uint32_t)));
