@@ -445,7 +445,8 @@ static enum base_code walk_calls(struct walk *walk, struct base_error *error)
     walk->known = walk->ends = (struct base_map){0};
     walk->seen = 0;
     memset(walk->rest, 0, sizeof(*walk->rest));
-    walk->rest->last_ns = page->data->last_ns;
+    walk->rest->by_number = analyze_is_simulated(page->data->analysis);
+    walk->rest->end = walk->rest->by_number ? (int64_t)page->data->calls + 1 : page->data->last_ns;
     enum base_code code = profile_accesses_begin(page->profile, &walk->accesses, error);
     walk->access = profile_accesses_next(walk->accesses);
     if (code == BASE_OK)

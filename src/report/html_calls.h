@@ -8,9 +8,11 @@
 
 enum { PAGE_BUCKETS = 512, PAGE_LANES = 16 };
 
-// Work of calls that are not in the page: their number and duration in equal intervals of time.
+// Work of calls that are not in the page: their number and duration in equal intervals of time, or
+// of numbers of calls if times are not real.
 struct page_rest {
-    int64_t last_ns; // end of the intervals; the begin is 0
+    bool by_number;
+    int64_t end; // of the intervals; the begin is 0
     uint64_t calls;
     uint32_t streams[PAGE_LANES]; // numbers; the last is for all others
     unsigned lanes;

@@ -34,8 +34,11 @@ static void put_program(struct base_json *json, const struct report_data *data)
     report_json_number(json, "driver_version", program->driver_version);
 }
 
-static void put_summary(struct base_json *json, const struct report_data *data)
+static void put_summary(struct page *page, struct base_json *json)
 {
+    const struct report_data *data = page->data;
+    struct base_buf waits = {0};
+    report_put_waits(data, &waits);
     base_json_key(json, "summary");
     base_json_begin_object(json);
     report_json_number(json, "peak_bytes", data->peak_count ? data->peaks[0].bytes : 0);
@@ -55,7 +58,10 @@ static void put_summary(struct base_json *json, const struct report_data *data)
     report_json_number(json, "accesses", data->accesses);
     report_json_number(json, "unseen_launches", analyze_unseen_launches(data->analysis));
     report_json_time(json, "last_ns", data->last_ns, true);
+    report_json_string(json, "waits", waits.length ? waits.text : NULL);
     base_json_end_object(json);
+    page->failed |= waits.failed;
+    base_buf_fini(&waits);
     base_json_key(json, "peaks");
     base_json_begin_array(json);
     for (size_t i = 0; i < data->peak_count && i < MOST_ROWS; i++) {
@@ -253,7 +259,7 @@ enum base_code page_put_head(struct page *page, struct base_error *error)
     struct page_section section;
     page_begin(&section, true);
     put_program(&section.json, page->data);
-    put_summary(&section.json, page->data);
+    put_summary(page, &section.json);
     put_analyses(page, &section.json);
     put_notes(page, &section);
     put_kernels(page, &section);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums up the calls that are not in the page: for each stream, how many start in each interval of
-// time, and how long the GPU works on them.
+// time, and how long the GPU works on them. The times of a simulated GPU are not real, so there the
+// intervals are numbers of calls.
 #include "html_calls.h"
 #include "json_members.h"
 
@@ -19,12 +20,14 @@ void page_rest_add(struct page_rest *rest, const struct profile_call *call)
 {
     int64_t start = call->has_gpu_time ? call->gpu_start_ns : call->start_ns;
     int64_t end = call->has_gpu_time ? call->gpu_end_ns : call->start_ns;
-    double part = rest->last_ns > 0 ? (double)start / (double)rest->last_ns : 0;
+    double from = rest->by_number ? (double)call->number : (double)start;
+    double part = rest->end > 0 ? from / (double)rest->end : 0;
     int at = part <= 0 ? 0 : part >= 1 ? PAGE_BUCKETS - 1 : (int)(part * PAGE_BUCKETS);
     struct page_bucket *bucket = &rest->buckets[lane_of(rest, call->stream)][at];
     rest->calls++;
     bucket->count++;
-    bucket->busy_ns += end > start ? (uint64_t)end - (uint64_t)start : 0;
+    if (!rest->by_number && end > start)
+        bucket->busy_ns += (uint64_t)end - (uint64_t)start;
 }
 
 void page_rest_put(const struct page_rest *rest, struct base_json *json)
@@ -32,7 +35,7 @@ void page_rest_put(const struct page_rest *rest, struct base_json *json)
     base_json_begin_object(json);
     report_json_number(json, "calls", rest->calls);
     report_json_number(json, "buckets", PAGE_BUCKETS);
-    report_json_time(json, "last_ns", rest->last_ns, true);
+    report_json_time(json, "end", rest->end, true);
     base_json_key(json, "lanes");
     base_json_begin_array(json);
     for (unsigned i = 0; i < rest->lanes; i++) {

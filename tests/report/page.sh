@@ -1,7 +1,7 @@
 #!/bin/sh
 # page.sh WRITE_PAGE WRITE_SAMPLE: tests the page in a real browser. Records an example on the simulated GPU,
-# makes its page and its JSON, and lets page.mjs drive Chromium over both, and over a large profile
-# with malicious names. Exit status: 0 success, 1 failure, 77 it cannot run here; the last line says
+# makes its page and its JSON, and lets page.mjs and page_look.mjs drive Chromium over both, and
+# over a large profile with malicious names. Exit status: 0 success, 1 failure, 77 it cannot run here; the last line says
 # why.
 set -eu
 write_page=$1
@@ -25,7 +25,7 @@ if ! cmp -s "$root/web/package-lock.json" "$folder/installed-lock.json"; then
     cp "$root/web/package-lock.json" "$folder/installed-lock.json"
 fi
 rm -rf "$folder/src"
-cp -R "$root/web/src" "$root/web/tsconfig.json" "$root/tests/report/page.mjs" "$folder"
+cp -R "$root/web/src" "$root/web/tsconfig.json" "$root"/tests/report/page*.mjs "$folder"
 (cd "$folder" && node node_modules/typescript/bin/tsc --noEmit) || { echo "the page's types are wrong"; exit 1; }
 
 # 2mm if there is a CUDA compiler; else the example that needs none.
@@ -56,3 +56,4 @@ done
 "$GLINT" report --format json -o "$scratch/caches.json" "$scratch/edges/caches.glint"
 cd "$folder"
 node page.mjs "$browser" "$scratch" "$root"
+node page_look.mjs "$browser" "$scratch" "$root"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A horizontal axis that can be zoomed and moved: the visible range, tick marks, and hooks that handle the wheel,
-// dragging and keys.
+// dragging and keys. What is selected stays in view while the reader zooms.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import * as format from "./format";
 import type { Axis } from "./data";
@@ -18,7 +18,24 @@ export interface Window extends Range {
   isWhole: boolean;
 }
 
-export function useWindow(end: number, least: number): Window {
+// Returns the range after zooming by a factor. `keep`, if given, stays in view: at its place if it is in view, else in
+// the middle. Of a part that is longer than the new range, some remains.
+export function zoomed(range: Range, factor: number, least: number, end: number, keep: Range | null): Range {
+  const span = Math.min(end, Math.max(least, (range.to - range.from) * factor));
+  const [from, to] = keep ? [Math.max(keep.from, range.from), Math.min(keep.to, range.to)] : [range.from, range.to];
+  const middle = from <= to ? (from + to) / 2 : range.from;
+  let start = middle - ((middle - range.from) / (range.to - range.from)) * span;
+  if (keep && from > to) start = (keep.from + keep.to) / 2 - span / 2;
+  if (keep) {
+    const [one, other] = [keep.from, keep.to - span];
+    start = Math.min(Math.max(start, Math.min(one, other)), Math.max(one, other));
+  }
+  start = Math.min(Math.max(0, start), end - span);
+  return { from: start, to: start + span };
+}
+
+// `keep` is what is selected on the axis.
+export function useWindow(end: number, least: number, keep: Range | null = null): Window {
   const [range, set] = useState<Range>({ from: 0, to: end });
   useEffect(() => set({ from: 0, to: end }), [end]);
   return useMemo(() => {
@@ -34,14 +51,10 @@ export function useWindow(end: number, least: number): Window {
       isWhole: from <= 0 && to >= end,
       show,
       reset: () => set({ from: 0, to: end }),
-      zoom: (factor, center = (from + to) / 2) => {
-        const span = Math.min(end, Math.max(least, (to - from) * factor));
-        const start = center - ((center - from) / (to - from)) * span;
-        show(start, start + span);
-      },
+      zoom: (factor, center) => set(zoomed({ from, to }, factor, least, end, center === undefined ? keep : { from: center, to: center })),
       move: (distance) => show(from + distance, to + distance),
     };
-  }, [range, end, least]);
+  }, [range, end, least, keep?.from, keep?.to]);
 }
 
 export const toPixel = (range: Range, width: number, value: number): number =>
@@ -50,23 +63,38 @@ export const toPixel = (range: Range, width: number, value: number): number =>
 export const fromPixel = (range: Range, width: number, pixel: number): number =>
   range.from + (pixel / width) * (range.to - range.from);
 
-// Returns round values, about one for every `every` pixels.
-export function ticks(range: Range, width: number, every = 110): number[] {
-  const span = range.to - range.from;
-  const rough = (span * every) / Math.max(1, width);
+// Returns a round step that gives about one tick for every `every` pixels. All axes count something, so no step is
+// below 1.
+function stepOf(range: Range, width: number, every: number): number {
+  const rough = Math.max(1, ((range.to - range.from) * every) / Math.max(1, width));
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((times) => times * power).find((size) => size >= rough) ?? rough;
-  const out: number[] = [];
-  for (let value = Math.ceil(range.from / step) * step; value <= range.to; value += step) out.push(value);
+  return [1, 2, 5, 10].map((times) => times * power).find((size) => size >= rough * (1 - 1e-9)) ?? rough;
+}
+
+const UNITS: [number, string][] = [
+  [1e9, "s"],
+  [1e6, "ms"],
+  [1e3, "us"],
+  [1, "ns"],
+];
+
+// Returns the text of a value, with as many digits as values need that are a step apart.
+function valueText(axis: Axis, value: number, step: number, range: Range): string {
+  if (axis !== "time") return format.count(value);
+  const [size, unit] = UNITS.find(([one]) => range.to - range.from >= 2 * one) ?? [1, "ns"];
+  return `${(value / size).toFixed(Math.max(0, Math.ceil(Math.log10(size / step) - 1e-9)))} ${unit}`;
+}
+
+// Returns round values with their texts, of which no two are the same.
+export function ticks(axis: Axis, range: Range, width: number, every = 110): { value: number; text: string }[] {
+  const step = stepOf(range, width, every);
+  const out: { value: number; text: string }[] = [];
+  for (let i = Math.ceil(range.from / step); i * step <= range.to; i++) out.push({ value: i * step, text: valueText(axis, i * step, step, range) });
   return out;
 }
 
 export function axisText(axis: Axis, value: number, range: Range): string {
-  if (axis !== "time") return format.count(value);
-  const span = range.to - range.from;
-  const [size, unit] = span >= 2e9 ? [1e9, "s"] : span >= 2e6 ? [1e6, "ms"] : span >= 2e3 ? [1e3, "us"] : [1, "ns"];
-  const step = span / size;
-  return `${(value / (size as number)).toFixed(step < 2 ? 2 : step < 20 ? 1 : 0)} ${unit}`;
+  return valueText(axis, value, Math.max(1, (range.to - range.from) / 100), range);
 }
 
 // The wheel zooms with Ctrl, and moves sideways or with Shift; dragging moves; a double click shows everything.
@@ -120,6 +148,29 @@ export function useGestures(view: Window, area: number | string) {
     };
   }, [area]);
   return ref;
+}
+
+// Returns whether the focused control uses a key itself: a text field any, a slider those that move it.
+export function isTaken(event: KeyboardEvent): boolean {
+  const { target } = event;
+  if (target instanceof HTMLSelectElement) return true;
+  if (!(target instanceof HTMLInputElement) || target.type === "checkbox") return false;
+  return target.type !== "range" || /^(Arrow|Home|End|Page)/.test(event.key);
+}
+
+// Handles keys of a view wherever the focus is, so that they work before the reader has clicked anything: except in
+// the details, in controls that use the key, and where something else has handled it.
+export function useKeys(handle: (event: KeyboardEvent) => void): void {
+  const latest = useRef(handle);
+  latest.current = handle;
+  useEffect(() => {
+    const key = (event: KeyboardEvent) => {
+      const isDetail = event.target instanceof Element && event.target.closest(".detail") && /^(Arrow|Home|End|Page)/.test(event.key);
+      if (!event.defaultPrevented && !isDetail && !isTaken(event)) latest.current(event);
+    };
+    addEventListener("keydown", key);
+    return () => removeEventListener("keydown", key);
+  }, []);
 }
 
 // Plus and minus zoom, 0 shows everything, Shift with an arrow key moves. Returns whether the key was one of

@@ -2,7 +2,7 @@
 // What the caches serve, by a model: of a kernel, a bar for the traffic, the hit rates and the coalescing of each of its
 // objects; of an object, the hit rates of fully associative caches of all sizes, by its reuse distances.
 import { useState } from "preact/hooks";
-import { Canvas, colours, drawn } from "./canvas";
+import { Canvas, colours, drawn, Labels } from "./canvas";
 import type { CacheKernel, CacheObject, Profile } from "./data";
 import * as format from "./format";
 import { ObjectLink } from "./parts";
@@ -130,15 +130,13 @@ function drawCurves(context: CanvasRenderingContext2D, width: number, height: nu
   const colour = [palette.read, palette.write];
   const x = (step: number) => LEFT + (step / steps) * (width - LEFT - 4);
   const y = (rate: number) => TOP + (1 - rate) * (height - BOTTOM - TOP);
+  const labels = new Labels(context, width);
   context.strokeStyle = palette.line;
-  context.fillStyle = palette.muted;
-  context.textAlign = "right";
   for (const rate of [0, 0.5, 1]) {
     context.strokeRect(x(0), Math.round(y(rate)) + 0.5, x(steps) - x(0), 0);
-    context.fillText(`${rate * 100}%`, LEFT - 4, y(rate) + 4);
+    labels.put(`${rate * 100}%`, LEFT - 4, y(rate), "right", palette.muted);
   }
-  context.textAlign = "center";
-  for (let step = 0; step <= steps; step += Math.ceil(steps / 5)) context.fillText(format.bytes(2 ** step * LINE_BYTES).replace(".0", ""), Math.min(x(step), width - 24), height - 4);
+  for (let step = 0; step <= steps; step += Math.ceil(steps / 5)) labels.put(format.bytes(2 ** step * LINE_BYTES).replace(".0", ""), x(step), height - 8, "center", palette.muted);
   for (const { level, reuse, now } of levels) {
     context.strokeStyle = colour[level];
     context.lineWidth = 2;
@@ -154,9 +152,7 @@ function drawCurves(context: CanvasRenderingContext2D, width: number, height: nu
     const today = x(Math.log2(Math.max(1, now / LINE_BYTES)));
     context.strokeRect(today, TOP, 0, height - BOTTOM - TOP);
     context.setLineDash([]);
-    context.fillStyle = colour[level];
-    context.textAlign = "left";
-    context.fillText(LEVELS[level], today + 3, TOP + 10);
+    for (const below of [7, 21]) if (labels.put(LEVELS[level], today + 3, TOP + below, "left", colour[level], palette.panel)) break;
   }
   if (at === null) return;
   context.strokeStyle = palette.text;

@@ -90,6 +90,7 @@ export interface Head {
     findings: number;
     worthwhile: number; // these findings come first
     lowers_peak: boolean; // following them lowers the peak
+    waits: string | null; // on the calls that waited for the GPU
     accesses: number;
     unseen_launches: number;
     last_ns: number;
@@ -156,7 +157,7 @@ interface RawCalls {
 export interface Rest {
   calls: number;
   buckets: number;
-  last_ns: number;
+  end: number; // of the axis that the buckets divide: nanoseconds, or calls if the GPU is simulated
   lanes: { stream: number; count: number[]; busy_ns: number[] }[];
 }
 

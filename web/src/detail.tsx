@@ -3,6 +3,7 @@
 import { useMemo } from "preact/hooks";
 import { KernelCaches, ReuseCurves } from "./caches";
 import { Canvas, colours } from "./canvas";
+import { hasTimes } from "./clock";
 import { READ, WRITE, type Profile, type SourceFile } from "./data";
 import { dependencies, type Edge } from "./depend";
 import * as format from "./format";
@@ -92,7 +93,7 @@ function FindingDetail({ profile, number, theme }: { profile: Profile; number: n
             <dd>{format.count(finding.count)} similar ones; this one gains most alone, and the worth is that of all together</dd>
           </>
         )}
-        {finding.waited_ns > 0 && !profile.head.simulated && (
+        {finding.waited_ns > 0 && hasTimes(profile) && (
           <>
             <dt>waited</dt>
             <dd>{format.ns(finding.waited_ns)}</dd>
@@ -305,11 +306,15 @@ function CallDetail({ profile, number, theme }: { profile: Profile; number: numb
             </dd>
           </>
         )}
-        <dt>on the host</dt>
-        <dd>
-          {format.ns(raw.ns[call])}, at {format.ns(profile.starts[call])}
-        </dd>
-        {profile.hasGpuTime(call) && (
+        {hasTimes(profile) && (
+          <>
+            <dt>on the host</dt>
+            <dd>
+              {format.ns(raw.ns[call])}, at {format.ns(profile.starts[call])}
+            </dd>
+          </>
+        )}
+        {hasTimes(profile) && profile.hasGpuTime(call) && (
           <>
             <dt>on the GPU</dt>
             <dd>
@@ -320,7 +325,7 @@ function CallDetail({ profile, number, theme }: { profile: Profile; number: numb
         {profile.waited.has(call) && (
           <>
             <dt>waited</dt>
-            <dd>{format.ns(profile.waited.get(call) as number)} for the GPU</dd>
+            <dd>{hasTimes(profile) ? `${format.ns(profile.waited.get(call) as number)} for the GPU` : "for the GPU"}</dd>
           </>
         )}
         {result !== 0 && (
@@ -373,7 +378,7 @@ export function Detail({ profile, state, theme }: ViewProps) {
   if (!state.finding && !state.object && !state.call && !state.vertex) return null;
   return (
     <aside class="detail" aria-label="details of the selection" id="detail" tabIndex={-1}>
-      <button type="button" class="close" aria-label="close the details" title="close (Escape)" onClick={() => go({ view: state.view })}>
+      <button type="button" class="close" aria-label="close the details" title="close (Escape)" onClick={() => go({ view: state.view, at: state.at, list: state.list })}>
         ×
       </button>
       {state.finding ? (

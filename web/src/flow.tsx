@@ -3,6 +3,7 @@
 // slice. Sliders leave out edges of few bytes or little redundancy, and vertices of few calls. The table below has
 // the same vertices.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useKeys } from "./axis";
 import { Canvas, colours } from "./canvas";
 import type { Profile } from "./data";
 import { useDeferred } from "./deferred";
@@ -197,11 +198,21 @@ function Figure({ graph, profile, part, selected, slice, search, theme, select }
     const curve = node ? null : curveAt(scene, sceneX, sceneY, 5 / camera.scale);
     return { x, y, vertex: node?.vertex ?? -1, edge: curve?.edge ?? -1 };
   };
-  const key = (event: KeyboardEvent) => {
+  // Zooms around the selected vertex, which comes to the middle if it is not in sight, or around the middle.
+  const zoom = (factor: number) =>
+    setCamera((now) => {
+      const { width, height } = size();
+      const node = scene.nodes.find((one) => one.vertex === selected);
+      const [x, y] = node ? [(node.x - now.x) * now.scale, (node.y - now.y) * now.scale] : [width / 2, height / 2];
+      const next = zoomed(now, factor, x, y);
+      if (!node || (x >= 0 && y >= 0 && x <= width && y <= height)) return next;
+      return { ...next, x: node.x - width / next.scale / 2, y: node.y - height / next.scale / 2 };
+    });
+  useKeys((event) => {
     const { width, height } = size();
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === "+" || event.key === "=") setCamera((now) => zoomed(now, 1.5, width / 2, height / 2));
-    else if (event.key === "-") setCamera((now) => zoomed(now, 1 / 1.5, width / 2, height / 2));
+    if (event.key === "+" || event.key === "=") zoom(1.5);
+    else if (event.key === "-") zoom(1 / 1.5);
     else if (event.key === "0") show();
     else if (event.key.startsWith("Arrow")) {
       const [dx, dy] = [event.key === "ArrowLeft" ? -1 : event.key === "ArrowRight" ? 1 : 0, event.key === "ArrowUp" ? -1 : event.key === "ArrowDown" ? 1 : 0];
@@ -209,7 +220,7 @@ function Figure({ graph, profile, part, selected, slice, search, theme, select }
       else select(neighbour(scene, selected, event.key));
     } else return;
     event.preventDefault();
-  };
+  });
   const pointed = hover && (hover.vertex >= 0 || hover.edge >= 0);
   return (
     <div
@@ -220,7 +231,6 @@ function Figure({ graph, profile, part, selected, slice, search, theme, select }
       role="application"
       aria-label={`value flow graph with ${format.plural(part.vertices.length, "vertex", "vertices")} and ${format.plural(part.edges.length, "edge")}: arrow keys go from vertex to vertex, plus and minus zoom, Shift and arrow keys move; the table below has the same vertices`}
       data-operations={scene.operations}
-      onKeyDown={key}
       onPointerMove={(event) => setHover(event.buttons & 1 ? null : find(event))}
       onPointerLeave={() => setHover(null)}
       onDblClick={show}
@@ -234,10 +244,10 @@ function Figure({ graph, profile, part, selected, slice, search, theme, select }
         <Canvas theme={theme} draw={(context, width, height) => drawScene(context, width, height, graph, scene, camera, emphasis)} />
       </div>
       <span class="buttons flow-zoom" role="group" aria-label="zoom" onClick={(event) => event.stopPropagation()}>
-        <button type="button" aria-label="zoom in" title="zoom in (+, or the wheel)" onClick={() => setCamera((now) => zoomed(now, 1.5, size().width / 2, size().height / 2))}>
+        <button type="button" aria-label="zoom in" title="zoom in (+, or the wheel)" onClick={() => zoom(1.5)}>
           +
         </button>
-        <button type="button" aria-label="zoom out" title="zoom out (-)" onClick={() => setCamera((now) => zoomed(now, 1 / 1.5, size().width / 2, size().height / 2))}>
+        <button type="button" aria-label="zoom out" title="zoom out (-)" onClick={() => zoom(1 / 1.5)}>
           −
         </button>
         <button type="button" title="show all (0)" onClick={show}>
@@ -353,11 +363,11 @@ function Vertices(props: { graph: FlowGraph; part: Part; selected: number; searc
     { key: "id", title: "#", width: "3.5rem", numeric: true, value: (i) => graph.id(i), sort: (i) => graph.id(i) },
     { key: "kind", title: "kind", width: "6rem", value: (i) => graph.kind(i), sort: (i) => graph.kind(i) },
     { key: "name", title: "what", width: "minmax(8rem, 1fr)", value: (i) => <span class="mono" title={graph.name(i)}>{graph.name(i)}</span>, sort: (i) => graph.name(i) },
-    { key: "place", title: "place", width: "minmax(6rem, 12rem)", value: (i) => graph.place(i), sort: (i) => graph.place(i) },
+    { key: "place", title: "place", width: "minmax(6rem, 12rem)", minor: 1, value: (i) => graph.place(i), sort: (i) => graph.place(i) },
     { key: "calls", title: "calls", width: "5.5rem", numeric: true, descending: true, value: (i) => (vertices.calls[i] ? format.count(vertices.calls[i]) : ""), sort: (i) => vertices.calls[i] },
-    { key: "read", title: "reads", width: "6rem", numeric: true, descending: true, value: (i) => bytes(sums.read[i]), sort: (i) => sums.read[i] },
-    { key: "written", title: "writes", width: "6rem", numeric: true, descending: true, value: (i) => bytes(sums.written[i]), sort: (i) => sums.written[i] },
-    { key: "redundant", title: "redundant", width: "6rem", numeric: true, descending: true, value: (i) => (sums.compared[i] ? format.share(sums.redundant[i], sums.compared[i]) : ""), sort: (i) => (sums.compared[i] ? sums.redundant[i] / sums.compared[i] : -1) },
+    { key: "read", title: "reads", width: "6rem", numeric: true, minor: 3, descending: true, value: (i) => bytes(sums.read[i]), sort: (i) => sums.read[i] },
+    { key: "written", title: "writes", width: "6rem", numeric: true, minor: 2, descending: true, value: (i) => bytes(sums.written[i]), sort: (i) => sums.written[i] },
+    { key: "redundant", title: "redundant", width: "6rem", numeric: true, minor: 4, descending: true, value: (i) => (sums.compared[i] ? format.share(sums.redundant[i], sums.compared[i]) : ""), sort: (i) => (sums.compared[i] ? sums.redundant[i] / sums.compared[i] : -1) },
   ];
   return (
     <Table id="vertices" label="vertices of the value flow graph" theme={props.theme} rows={rows} columns={columns} rowHeight={24} height="30%" initial={{ key: "id", descending: false }}

@@ -3,6 +3,8 @@
 import { render } from "preact";
 import { useDeferred } from "./deferred";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { isTaken } from "./axis";
+import { hasTimes } from "./clock";
 import { load, type Profile } from "./data";
 import { Detail } from "./detail";
 import { Flow } from "./flow";
@@ -22,8 +24,9 @@ function ended(profile: Profile): string {
   const { head } = profile;
   const how = head.ended === "exited" ? `exited with status ${head.code}` : head.ended === "signalled" ? `ended by signal ${head.code}` : head.ended;
   const device = head.devices[0]?.name;
-  const parts = [how, `ran for ${format.ns(head.end_ns ?? head.summary.last_ns)}`];
-  if (device) parts.push(`on ${device}${head.simulated ? " (simulated: its times are not real)" : ""}`);
+  const parts = [how];
+  if (hasTimes(profile)) parts.push(`ran for ${format.ns(head.end_ns ?? head.summary.last_ns)}`);
+  if (device) parts.push(`on ${hasTimes(profile) ? device : `a simulated ${device}: no times`}`);
   if (head.start_unix_ns) parts.push(new Date(head.start_unix_ns / 1e6).toISOString().slice(0, 16).replace("T", " ") + " UTC");
   return parts.join(" · ");
 }
@@ -34,7 +37,7 @@ const HELP: [string, string][] = [
   ["↑ ↓ Page Home End", "move through a table"],
   ["+ − 0", "zoom in, out, show all"],
   ["Shift ← →", "move along the axis"],
-  ["← →", "previous or next point or call"],
+  ["← →", "previous or next moment or call; open or close a group"],
   ["f", "on the timeline: fit the selected call"],
   ["← → ↑ ↓", "in the value flow: another vertex; with Shift, move"],
   ["t", "light or dark"],
@@ -52,13 +55,14 @@ function Page({ profile }: { profile: Profile }) {
   useEffect(() => {
     const key = (event: KeyboardEvent) => {
       const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
+      if (event.defaultPrevented) return;
       if (event.key === "Escape") {
         if (help) setHelp(false);
         else if (typing) (event.target as HTMLElement).blur();
-        else go({ view: state.view });
+        else go({ view: state.view, at: state.at, list: state.list });
         return;
       }
-      if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (isTaken(event) || event.ctrlKey || event.metaKey || event.altKey) return;
       const view = VIEWS[Number(event.key) - 1];
       if (view) go({ ...state, view });
       else if (event.key === "/") box.current?.focus();

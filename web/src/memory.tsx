@@ -1,71 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory over time: what is in use, stacked by kind or by the largest objects, with the peaks marked. A click or
-// the arrow keys choose a point in time; the table below lists the objects in use then.
+// Memory over time: what is in use, stacked by kind or by the largest objects, with the peaks marked. A slider, a click
+// or the arrow keys choose a moment; below is what was live then, as a table or by call path.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { axisText, fromPixel, ticks, toPixel, useGestures, useWindow, zoomKey } from "./axis";
-import { Canvas, colours, drawn } from "./canvas";
-import { lowerBound, type Axis, type Profile } from "./data";
+import { Alive } from "./alive";
+import { fromPixel, ticks, toPixel, useGestures, useKeys, useWindow, zoomKey } from "./axis";
+import { Canvas, colours, drawn, Labels } from "./canvas";
+import { axesOf, hasTimes } from "./clock";
+import { lowerBound, type Axis } from "./data";
 import * as format from "./format";
-import { matches, type ViewProps } from "./parts";
-import { go } from "./state";
-import { Table, type Column } from "./table";
+import { type ViewProps } from "./parts";
+import { replace } from "./state";
+import { AxisChoice, ZoomButtons } from "./tools";
+import { byKind, byObject, pointAt, REST, usageOf } from "./usage";
 
-interface Series {
-  name: string;
-  values: ArrayLike<number>;
-}
-
-interface Usage {
-  call: number[]; // the call of each point
-  total: Float64Array;
-}
-
-const LARGEST = 8;
 const LEFT = 76; // room for the labels of the vertical axis
 const BOTTOM = 22;
 const TOP = 22;
-
-function usageOf(profile: Profile): Usage {
-  let number = 0;
-  const call = profile.raw.usage.call.map((step) => (number += step));
-  const total = new Float64Array(call.length);
-  for (const values of Object.values(profile.raw.usage.kinds)) values.forEach((value, i) => (total[i] += value));
-  return { call, total };
-}
-
-function byKind(profile: Profile): Series[] {
-  return Object.entries(profile.raw.usage.kinds).map(([name, values]) => ({ name, values }));
-}
-
-// Groups objects by name: the groups that are largest at the peak, and the rest.
-function byObject(profile: Profile, usage: Usage): Series[] {
-  const { objects } = profile;
-  const peak = profile.head.peaks[0]?.start ?? 0;
-  const sizes = new Map<string, number>();
-  for (let i = 0; i < profile.objectCount; i++) {
-    if (!objects.counted[i]) continue;
-    const name = profile.objectName(i);
-    const at = profile.isAlive(i, peak) ? objects.bytes[i] : 0;
-    sizes.set(name, (sizes.get(name) ?? 0) + at);
-  }
-  const largest = [...sizes].sort((a, b) => b[1] - a[1]).slice(0, LARGEST).map(([name]) => name);
-  const changes = new Map(largest.map((name) => [name, new Float64Array(usage.call.length + 1)]));
-  for (let i = 0; i < profile.objectCount; i++) {
-    const row = objects.counted[i] ? changes.get(profile.objectName(i)) : undefined;
-    if (!row) continue;
-    row[lowerBound(usage.call, objects.call[i])] += objects.bytes[i];
-    if (objects.end[i]) row[lowerBound(usage.call, objects.end[i])] -= objects.bytes[i];
-  }
-  const rest = Float64Array.from(usage.total);
-  const series: Series[] = largest.map((name) => {
-    const values = changes.get(name) as Float64Array;
-    for (let i = 1; i < values.length; i++) values[i] += values[i - 1];
-    for (let i = 0; i < rest.length; i++) rest[i] -= values[i];
-    return { name, values };
-  });
-  if (rest.some((value) => value > 0)) series.push({ name: "the rest", values: rest });
-  return series;
-}
+const THUMB = 8; // half of the slider's thumb
+const SETTLED_MS = 300; // after which a moment becomes part of the address
 
 export function Memory({ profile, state, search, theme }: ViewProps) {
   const [stack, setStack] = useState<"kind" | "object">("object");
@@ -74,22 +26,31 @@ export function Memory({ profile, state, search, theme }: ViewProps) {
   const series = useMemo(() => (stack === "kind" ? byKind(profile) : byObject(profile, usage)), [profile, stack]);
   const positions = useMemo(() => Float64Array.from(usage.call, (call) => profile.positionOf(call, axis)), [usage, axis]);
   const end = profile.endOf(axis);
-  const view = useWindow(end, axis === "time" ? 100 : 2);
   const most = useMemo(() => usage.total.reduce((a, b) => Math.max(a, b), 1), [usage]);
   const peakPoint = useMemo(() => Math.max(0, lowerBound(usage.call, profile.head.peaks[0]?.start ?? 0)), [usage]);
-  const [chosen, choose] = useState(peakPoint);
+  const [chosen, choose] = useState(state.at ? pointAt(usage, state.at) : peakPoint);
+  const moment = positions[chosen] ?? 0;
+  const view = useWindow(end, axis === "time" ? 100 : 2, usage.call.length ? { from: moment, to: moment } : null);
   const [hover, setHover] = useState<{ x: number; y: number } | null>(null);
   const gestures = useGestures(view, LEFT);
   const figure = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (state.call) choose(pointAt(usage, state.call));
   }, [state.call]);
+  useEffect(() => {
+    if (state.at) choose(pointAt(usage, state.at));
+  }, [state.at]);
+  // The address follows when the moment has settled: browsers limit how often it may change.
+  useEffect(() => {
+    const call = usage.call[chosen] ?? 0;
+    if (chosen === pointAt(usage, state.at || (usage.call[peakPoint] ?? 0))) return;
+    const timer = setTimeout(() => replace({ ...state, view: "memory", at: call }), SETTLED_MS);
+    return () => clearTimeout(timer);
+  }, [chosen, state]);
 
   const count = usage.call.length;
-  const pointAtPixel = (x: number, width: number): number => {
-    const value = fromPixel(view, width - LEFT, x - LEFT);
-    return Math.max(0, lowerBound(positions, value + 1e-9) - 1);
-  };
+  const pointAtValue = (value: number): number => Math.max(0, lowerBound(positions, value + 1e-9) - 1);
+  const pointAtPixel = (x: number, width: number): number => pointAtValue(fromPixel(view, width - LEFT, x - LEFT));
   const describe = (point: number): string =>
     count === 0 ? "nothing in use" : `after call ${format.count(usage.call[point])}: ${format.bytes(usage.total[point])} in use`;
 
@@ -99,21 +60,16 @@ export function Memory({ profile, state, search, theme }: ViewProps) {
     const bottom = height - BOTTOM;
     const y = (value: number) => bottom - (value / (most * 1.04)) * (bottom - TOP);
     const x = (value: number) => LEFT + toPixel(view, inner, value);
-    context.textBaseline = "middle";
-    context.textAlign = "right";
+    const labels = new Labels(context, width);
     for (const value of byteTicks(most)) {
       context.fillStyle = palette.line;
       context.fillRect(LEFT, Math.round(y(value)), inner, 1);
-      context.fillStyle = palette.muted;
-      context.fillText(format.bytes(value), LEFT - 8, y(value));
+      labels.put(byteText(value), LEFT - 8, y(value), "right", palette.muted);
     }
-    context.textAlign = "center";
-    context.textBaseline = "top";
-    for (const value of ticks(view, inner)) {
+    for (const { value, text } of ticks(axis, view, inner)) {
       context.fillStyle = palette.line;
       context.fillRect(Math.round(x(value)), bottom, 1, 4);
-      context.fillStyle = palette.muted;
-      context.fillText(axisText(axis, value, view), Math.min(width - 24, Math.max(LEFT + 12, x(value))), bottom + 7);
+      labels.put(text, x(value), bottom + 13, "center", palette.muted);
     }
     if (count === 0) return;
     context.save();
@@ -133,7 +89,7 @@ export function Memory({ profile, state, search, theme }: ViewProps) {
     const ends = (i: number) => (i + 1 < shown.length ? shown[i + 1].x : x(Math.min(view.to, end)));
     const below = new Float64Array(shown.length);
     series.forEach((one, s) => {
-      context.fillStyle = one.name === "the rest" ? palette.idle : palette.series[s % palette.series.length];
+      context.fillStyle = one.name === REST ? palette.idle : palette.series[s % palette.series.length];
       context.beginPath();
       shown.forEach((step, i) => {
         const value = Math.max(0, one.values[step.point]);
@@ -154,11 +110,8 @@ export function Memory({ profile, state, search, theme }: ViewProps) {
       context.lineTo(width, Math.round(y(value)) + 0.5);
       context.stroke();
       context.setLineDash([]);
-      const fits = y(value) + 18 < bottom;
-      label(context, palette, text, width - 6, y(value) + (fits ? 4 : -4), "right", fits ? "top" : "bottom");
+      for (const below of [11, -10]) if (labels.put(text, width - 6, y(value) + below, "right", palette.text, palette.background)) break;
     };
-    const { achievable_peak_bytes: achievable, peak_bytes: peak } = profile.head.summary;
-    if (achievable > 0 && achievable < peak) level(achievable, `achievable ${format.bytes(achievable)}`, [6, 4]);
     profile.head.peaks.forEach((one, i) => {
       const at = x(profile.positionOf(one.start, axis));
       if (at < LEFT - 1 || at > width + 1) return;
@@ -168,8 +121,10 @@ export function Memory({ profile, state, search, theme }: ViewProps) {
       context.lineTo(at - 5, y(one.bytes) - 9);
       context.lineTo(at + 5, y(one.bytes) - 9);
       context.fill();
-      label(context, palette, `peak ${i + 1}: ${format.bytes(one.bytes)}`, Math.min(width - 110, at + 8), y(one.bytes) - 14, "left", "top");
+      labels.put(`peak ${i + 1}: ${format.bytes(one.bytes)}`, at + 8, y(one.bytes) - 9, "left", palette.text, palette.background);
     });
+    const { achievable_peak_bytes: achievable, peak_bytes: peak } = profile.head.summary;
+    if (achievable > 0 && achievable < peak) level(achievable, `achievable ${format.bytes(achievable)}`, [6, 4]);
     const cursor = x(positions[chosen] ?? 0);
     context.strokeStyle = palette.accent;
     context.lineWidth = 1.5;
@@ -180,16 +135,18 @@ export function Memory({ profile, state, search, theme }: ViewProps) {
     context.restore();
   };
 
-  const key = (event: KeyboardEvent) => {
-    if (zoomKey(event, view)) return;
+  const move = (event: KeyboardEvent) => {
     const steps: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, Home: -count, End: count, PageUp: -20, PageDown: 20 };
     const step = steps[event.key];
-    if (step === undefined || count === 0) return;
+    if (step === undefined || count === 0 || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     const next = Math.min(count - 1, Math.max(0, chosen + step));
     choose(next);
     if (positions[next] < view.from || positions[next] > view.to) view.move(positions[next] - (view.from + view.to) / 2);
   };
+  useKeys((event) => {
+    if (!zoomKey(event, view)) move(event);
+  });
 
   const width = figure.current?.clientWidth ?? 800;
   const hovered = hover && count ? pointAtPixel(hover.x, width) : -1;
@@ -203,12 +160,12 @@ export function Memory({ profile, state, search, theme }: ViewProps) {
             <option value="kind">kind of memory</option>
           </select>
         </label>
-        <AxisChoice axis={axis} set={setAxis} choices={["call", "time"]} />
+        <AxisChoice axis={axis} set={setAxis} choices={axesOf(profile, "call", "time")} />
         <ZoomButtons view={view} />
         <ul class="legend">
           {series.map((one, s) => (
             <li>
-              <span class={one.name === "the rest" ? "swatch is-idle" : `swatch series-${s % 9}`} /> <span class="mono">{one.name}</span>
+              <span class={one.name === REST ? "swatch is-idle" : `swatch series-${s % 9}`} /> <span class="mono">{one.name}</span>
             </li>
           ))}
         </ul>
@@ -217,15 +174,11 @@ export function Memory({ profile, state, search, theme }: ViewProps) {
         <div
           class="chart"
           ref={gestures}
-          tabIndex={0}
-          role="slider"
-          aria-label="point in time: arrow keys move it, plus and minus zoom"
-          aria-valuemin={0}
-          aria-valuemax={Math.max(0, count - 1)}
-          aria-valuenow={chosen}
-          aria-valuetext={describe(chosen)}
+          role="img"
+          aria-label={`memory in use; ${describe(chosen)}`}
           id="memory-chart"
-          onKeyDown={key}
+          data-from={view.from}
+          data-to={view.to}
           onPointerMove={(event) => setHover({ x: event.offsetX, y: event.offsetY })}
           onPointerLeave={() => setHover(null)}
           onClick={(event) => count && choose(pointAtPixel(event.offsetX, event.currentTarget.clientWidth))}
@@ -233,8 +186,9 @@ export function Memory({ profile, state, search, theme }: ViewProps) {
           <Canvas theme={theme} draw={draw} />
         </div>
         {hovered >= 0 && hover && (
-          <div class="tooltip" style={{ left: `${Math.min(hover.x + 14, width - 260)}px`, top: `${hover.y + 14}px` }}>
-            <b>{format.bytes(usage.total[hovered])}</b> after call {format.count(usage.call[hovered])}, at {format.ns(profile.positionOf(usage.call[hovered], "time"))}
+          <div class="tooltip" style={{ left: `${Math.max(0, Math.min(hover.x + 14, width - 260))}px`, top: `${hover.y + 14}px` }}>
+            <b>{format.bytes(usage.total[hovered])}</b> after call {format.count(usage.call[hovered])}
+            {hasTimes(profile) && `, at ${format.ns(profile.positionOf(usage.call[hovered], "time"))}`}
             {series.map(
               (one) =>
                 one.values[hovered] > 0 && (
@@ -246,24 +200,27 @@ export function Memory({ profile, state, search, theme }: ViewProps) {
           </div>
         )}
       </div>
+      <div class="moment" style={{ paddingLeft: `${LEFT - THUMB}px` }}>
+        <input
+          type="range"
+          id="moment"
+          aria-label="moment: arrow keys go from change to change"
+          aria-valuetext={describe(chosen)}
+          disabled={count === 0}
+          min={view.from}
+          max={view.to}
+          step="any"
+          value={moment}
+          onKeyDown={move}
+          onInput={(event) => choose(pointAtValue(Number(event.currentTarget.value)))}
+        />
+      </div>
       <Alive profile={profile} state={state} search={search} theme={theme} call={usage.call[chosen] ?? 0} total={usage.total[chosen] ?? 0} />
     </div>
   );
 }
 
-const pointAt = (usage: Usage, call: number): number => Math.max(0, lowerBound(usage.call, call + 1) - 1);
-
-function label(context: CanvasRenderingContext2D, palette: { background: string; text: string }, text: string, x: number, y: number, align: CanvasTextAlign, base: CanvasTextBaseline) {
-  context.textAlign = align;
-  context.textBaseline = base;
-  context.lineWidth = 3;
-  context.strokeStyle = palette.background;
-  context.strokeText(text, x, y);
-  context.fillStyle = palette.text;
-  context.fillText(text, x, y);
-  context.lineWidth = 1;
-}
-
+// Returns round values, of which there are at most six.
 function byteTicks(most: number): number[] {
   let step = 1;
   while (most / step > 5) step *= 2;
@@ -272,65 +229,8 @@ function byteTicks(most: number): number[] {
   return out;
 }
 
-function Alive({ profile, state, search, theme, call, total }: ViewProps & { call: number; total: number }) {
-  const { objects } = profile;
-  const all = useMemo(() => {
-    const kept: number[] = [];
-    for (let i = 0; i < profile.objectCount; i++) if (objects.counted[i] && profile.isAlive(i, call)) kept.push(i);
-    return kept;
-  }, [profile, call]);
-  const rows = useMemo(() => all.filter((i) => matches(search, profile.objectName(i), profile.kindOf(i))), [all, search]);
-  const missing = total - all.reduce((sum, i) => sum + objects.bytes[i], 0);
-  const columns: Column[] = [
-    { key: "name", title: "object", width: "minmax(8rem, 1fr)", value: (i) => <span class="mono">{profile.objectName(i)}</span>, sort: (i) => profile.objectName(i) },
-    { key: "kind", title: "kind", width: "6rem", value: (i) => profile.kindOf(i), sort: (i) => profile.kindOf(i) },
-    { key: "bytes", title: "size", width: "6.5rem", numeric: true, descending: true, value: (i) => format.bytes(objects.bytes[i]), sort: (i) => objects.bytes[i] },
-    { key: "share", title: "share of total", width: "8rem", numeric: true, value: (i) => format.share(objects.bytes[i], total) },
-    { key: "call", title: "made by call", width: "7.5rem", numeric: true, value: (i) => format.count(objects.call[i]), sort: (i) => objects.call[i] },
-    { key: "end", title: "ended by", width: "7.5rem", numeric: true, value: (i) => (objects.end[i] ? format.count(objects.end[i]) : "never"), sort: (i) => objects.end[i] || Infinity },
-    { key: "findings", title: "findings", width: "5.5rem", numeric: true, descending: true, value: (i) => profile.findingsOf.get(objects.number[i])?.length ?? "", sort: (i) => profile.findingsOf.get(objects.number[i])?.length ?? 0 },
-  ];
-  return (
-    <>
-      <h2 class="above-table">
-        {format.bytes(total)} in use after call {format.count(call)}{" "}
-        <span class="soft">
-          {format.plural(all.length, "object")}
-          {missing > 0 ? `; objects that are not in this page use another ${format.bytes(missing)}` : ""}
-        </span>
-      </h2>
-      <Table id="alive" label="objects in use at the chosen time" theme={theme} rows={rows} columns={columns} rowHeight={24} initial={{ key: "bytes", descending: true }}
-        selected={profile.objectAt(state.object)} onSelect={(i) => go({ view: "memory", object: objects.number[i] })} empty="No object of this page is in use at that time." />
-    </>
-  );
-}
-
-export function AxisChoice(props: { axis: Axis; set(axis: Axis): void; choices: Axis[] }) {
-  const words: Record<Axis, string> = { order: "order of GPU APIs", call: "calls", time: "time" };
-  return (
-    <label>
-      along{" "}
-      <select value={props.axis} onChange={(event) => props.set(event.currentTarget.value as Axis)}>
-        {props.choices.map((axis) => (
-          <option value={axis}>{words[axis]}</option>
-        ))}
-      </select>
-    </label>
-  );
-}
-
-export function ZoomButtons({ view }: { view: { zoom(factor: number): void; reset(): void; isWhole: boolean } }) {
-  return (
-    <span class="buttons" role="group" aria-label="zoom">
-      <button type="button" onClick={() => view.zoom(0.5)} aria-label="zoom in" title="zoom in (+, or Ctrl and wheel)">
-        +
-      </button>
-      <button type="button" onClick={() => view.zoom(2)} aria-label="zoom out" title="zoom out (-)">
-        −
-      </button>
-      <button type="button" onClick={view.reset} disabled={view.isWhole} title="show all (0)">
-        all
-      </button>
-    </span>
-  );
+// A tick is exact, also where it is a quarter of a unit: 1.25 KiB.
+function byteText(value: number): string {
+  const unit = 1024 ** Math.floor(Math.log2(Math.max(1, value)) / 10);
+  return Number.isInteger((value / unit) * 10) ? format.bytes(value) : format.bytes(value).replace(/[\d.]+/, (value / unit).toFixed(2));
 }

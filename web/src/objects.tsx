@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Objects: one row each, with its life as a bar along the order of GPU APIs. Accesses are ticks, reads above and
-// writes below; idle time is hatched, and waste is hatched in the color of findings.
+// writes below; idle time is hatched, and waste is hatched in the color of findings. Alike objects are one row until it
+// is opened; its bar is as high as the part of them that is live.
 import { useMemo, useState } from "preact/hooks";
-import { axisText, ticks, toPixel, fromPixel, useWindow } from "./axis";
-import { Canvas, colours, drawn, hatch } from "./canvas";
+import { axisText, ticks, toPixel, fromPixel, useKeys, useWindow, zoomKey, type Range } from "./axis";
+import { Canvas, colours, drawn, hatch, Labels } from "./canvas";
+import { axesOf } from "./clock";
 import { lowerBound, READ, WRITE, type Axis, type Finding, type Profile } from "./data";
 import * as format from "./format";
-import { AxisChoice, ZoomButtons } from "./memory";
-import { matches, type ViewProps } from "./parts";
+import { useGroups } from "./groups";
+import { GroupName, matches, type ViewProps } from "./parts";
 import { go } from "./state";
 import { Table, type Column, type Lane } from "./table";
+import { AxisChoice, ZoomButtons } from "./tools";
 
 // Returns the part of an object's life that is waste, as two calls, where 0 means the end; null if there is none.
 // The calls of a finding belong to its first object; for similar objects, the object's own calls are used.
@@ -112,16 +115,45 @@ function drawTicks(context: CanvasRenderingContext2D, profile: Profile, object: 
   }
 }
 
-export function drawAxis(context: CanvasRenderingContext2D, axis: Axis, view: { from: number; to: number }, width: number, height: number) {
+export function drawAxis(context: CanvasRenderingContext2D, axis: Axis, view: Range, width: number, height: number) {
   const palette = colours();
-  context.textBaseline = "middle";
-  for (const value of ticks(view, width)) {
+  const labels = new Labels(context, width);
+  for (const { value, text } of ticks(axis, view, width)) {
     const x = Math.round(toPixel(view, width, value));
-    const text = axisText(axis, value, view);
-    context.fillStyle = palette.muted;
-    context.textAlign = x < 20 ? "left" : x > width - 20 ? "right" : "center";
-    context.fillText(text, x, height / 2 - 2);
-    context.fillRect(x, height - 5, 1, 5);
+    if (labels.put(text, x, height / 2 - 2, "center", palette.muted)) context.fillRect(x, height - 5, 1, 5);
+  }
+}
+
+// Returns an object's life on an axis.
+function lifeOf(profile: Profile, object: number, axis: Axis): Range {
+  const { call, end } = profile.objects;
+  return { from: call[object] ? profile.positionOf(call[object], axis) : 0, to: end[object] ? profile.positionOf(end[object], axis) : profile.endOf(axis) };
+}
+
+const known = new WeakMap<readonly number[], { axis: Axis; starts: Float64Array; ends: Float64Array }>();
+
+// Returns when a group's objects begin and end, each in ascending order.
+function livesOf(profile: Profile, members: readonly number[], axis: Axis) {
+  let lives = known.get(members);
+  if (lives?.axis === axis) return lives;
+  const list = members.map((object) => lifeOf(profile, object, axis));
+  lives = { axis, starts: Float64Array.from(list, (life) => life.from).sort(), ends: Float64Array.from(list, (life) => life.to).sort() };
+  known.set(members, lives);
+  return lives;
+}
+
+// Draws the part of a group's objects that is live, at each pixel.
+function drawGroup(context: CanvasRenderingContext2D, profile: Profile, members: readonly number[], axis: Axis, view: Range, y: number, height: number, width: number) {
+  const { starts, ends } = livesOf(profile, members, axis);
+  const palette = colours();
+  const tall = height - 8;
+  context.fillStyle = palette.series[0];
+  for (let x = 0; x < width; x++) {
+    const live = lowerBound(starts, fromPixel(view, width, x + 1)) - lowerBound(ends, fromPixel(view, width, x));
+    if (live <= 0) continue;
+    const part = Math.max(0.15, live / members.length);
+    context.fillRect(x, y + 4 + tall * (1 - part), 1, tall * part);
+    drawn.items++;
   }
 }
 
@@ -129,7 +161,6 @@ export function Objects({ profile, state, search, theme }: ViewProps) {
   const { objects } = profile;
   const [axis, setAxis] = useState<Axis>("order");
   const [only, setOnly] = useState(false);
-  const view = useWindow(profile.endOf(axis), axis === "time" ? 100 : 2);
   const worth = useMemo(() => {
     const out = new Float64Array(profile.objectCount);
     profile.findings.forEach((finding) => {
@@ -138,7 +169,7 @@ export function Objects({ profile, state, search, theme }: ViewProps) {
     });
     return out;
   }, [profile]);
-  const rows = useMemo(() => {
+  const found = useMemo(() => {
     const kept: number[] = [];
     for (let i = 0; i < profile.objectCount; i++) {
       if (only && !profile.findingsOf.has(objects.number[i])) continue;
@@ -146,35 +177,49 @@ export function Objects({ profile, state, search, theme }: ViewProps) {
     }
     return kept;
   }, [profile, search, only]);
-  const found = (i: number) => profile.findingsOf.get(objects.number[i])?.length ?? 0;
+  const selected = profile.objectAt(state.object);
+  const groups = useGroups(profile, found, selected);
+  const view = useWindow(profile.endOf(axis), axis === "time" ? 100 : 2, selected < 0 ? null : lifeOf(profile, selected, axis));
+  useKeys((event) => zoomKey(event, view));
+  const first = (row: number) => groups.objectsOf(row)[0] ?? 0;
+  const isOne = (row: number) => row < profile.objectCount;
+  const bytes = (row: number) => groups.objectsOf(row).reduce((sum, i) => sum + objects.bytes[i], 0);
+  const count = (row: number) => profile.findingsOf.get(objects.number[first(row)])?.length ?? 0;
+  const worthOf = (row: number) => groups.objectsOf(row).reduce((most, i) => Math.max(most, worth[i]), 0);
   const columns: Column[] = [
-    { key: "number", title: "#", width: "var(--lane-0)", numeric: true, value: (i) => objects.number[i], sort: (i) => objects.number[i] },
-    { key: "name", title: "object", width: "var(--lane-1)", value: (i) => <span class="mono" title={profile.objectName(i)}>{profile.objectName(i)}</span>, sort: (i) => profile.objectName(i) },
-    { key: "bytes", title: "size", width: "var(--lane-2)", numeric: true, descending: true, value: (i) => format.bytes(objects.bytes[i]), sort: (i) => objects.bytes[i] },
-    { key: "findings", title: "findings", width: "var(--lane-3)", numeric: true, descending: true, value: (i) => found(i) || "", sort: (i) => found(i) },
-    { key: "worth", title: "worth", width: "var(--lane-4)", numeric: true, descending: true, value: (i) => (worth[i] ? format.bytes(worth[i]) : ""), sort: (i) => worth[i] },
+    { key: "number", title: "#", width: "var(--lane-0)", numeric: true, value: (row) => (isOne(row) ? objects.number[row] : ""), sort: (row) => objects.number[first(row)] },
+    { key: "name", title: "object", width: "var(--lane-1)", value: (row) => <GroupName profile={profile} groups={groups} row={row} />, sort: (row) => profile.objectName(first(row)) },
+    { key: "bytes", title: "size", width: "var(--lane-2)", numeric: true, descending: true, value: (row) => format.bytes(bytes(row)), sort: bytes },
+    { key: "findings", title: "findings", width: "var(--lane-3)", numeric: true, descending: true, value: (row) => count(row) || "", sort: count },
+    { key: "worth", title: "worth", width: "var(--lane-4)", numeric: true, descending: true, value: (row) => (worthOf(row) ? format.bytes(worthOf(row)) : ""), sort: worthOf },
   ];
   const lane: Lane = {
     view,
     heading: (context, width, height) => drawAxis(context, axis, view, width, height),
-    draw: (context, row, y, height, width) => drawLife(context, profile, row, axis, view, y, height, width),
+    draw: (context, row, y, height, width) => {
+      if (isOne(row)) drawLife(context, profile, row, axis, view, y, height, width);
+      else drawGroup(context, profile, groups.objectsOf(row), axis, view, y, height, width);
+    },
     title: (row, x, width) => {
       const at = fromPixel(view, width, x);
-      return `${profile.objectName(row)}: made by call ${objects.call[row] || "?"}, ${objects.end[row] ? `ended by call ${objects.end[row]}` : "never ended"}; here: ${axisText(axis, at, view)}`;
+      const here = `here: ${axisText(axis, at, view)}`;
+      if (!isOne(row)) return `${format.count(groups.objectsOf(row).length)} alike objects, ${profile.objectName(first(row))}; ${here}`;
+      return `${profile.objectName(row)}: made by call ${objects.call[row] || "?"}, ${objects.end[row] ? `ended by call ${objects.end[row]}` : "never ended"}; ${here}`;
     },
   };
+  const isFew = groups.rows.length <= 20;
   return (
-    <div class="view">
+    <div class="view" id="objects-view" data-from={view.from} data-to={view.to}>
       <div class="tools">
-        <AxisChoice axis={axis} set={setAxis} choices={["order", "call", "time"]} />
+        <AxisChoice axis={axis} set={setAxis} choices={axesOf(profile, "order", "call", "time")} />
         <ZoomButtons view={view} />
         <label>
           <input type="checkbox" checked={only} onChange={(event) => setOnly(event.currentTarget.checked)} /> only with findings
         </label>
         <Legend theme={theme} />
       </div>
-      <Table id="objects" label="objects" theme={theme} rows={rows} columns={columns} rowHeight={rows.length <= 20 ? 32 : 24} lane={lane} initial={{ key: "number", descending: false }}
-        selected={profile.objectAt(state.object)} onSelect={(i) => go({ view: "objects", object: objects.number[i] })}
+      <Table id="objects" label="objects" theme={theme} rows={groups.rows} columns={columns} rowHeight={isFew ? 32 : 24} lane={lane} initial={{ key: "number", descending: false }}
+        grouping={groups.grouping} selected={groups.selected} onSelect={(row) => groups.mark(row) || go({ view: "objects", object: objects.number[row] })}
         empty={search ? "No object matches the search." : "There are no objects."} />
     </div>
   );

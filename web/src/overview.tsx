@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The overview: the peak and the achievable peak, the findings, which patterns were searched for, and notes that
-// limit the results.
+// The overview: what can be gained in memory and time, the findings with what to do, which patterns were searched for,
+// and notes that limit the results.
+import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { hasTimes } from "./clock";
+import type { Finding } from "./data";
 import * as format from "./format";
 import { matches, Words, type ViewProps } from "./parts";
-import { go } from "./state";
+import { go, link } from "./state";
 import { Table, type Column } from "./table";
 
-function Bar(props: { label: string; value: number; most: number; class: string; note?: string }) {
+function Bar(props: { label: string; value: number; most: number; class: string; note?: string; text?: string }) {
   const width = props.most > 0 ? Math.max(0.4, (props.value / props.most) * 100) : 0;
   return (
     <div class="bar-row">
@@ -16,39 +19,98 @@ function Bar(props: { label: string; value: number; most: number; class: string;
         <span class={`bar ${props.class}`} style={{ width: `${width}%` }} />
       </span>
       <span class="bar-value">
-        {format.bytes(props.value)}
+        {props.text ?? format.bytes(props.value)}
         {props.note && <span class="soft"> {props.note}</span>}
       </span>
     </div>
   );
 }
 
-function Peaks({ profile }: ViewProps) {
-  const { peak_bytes: peak, achievable_peak_bytes: achievable, least_peak_bytes: least } = profile.head.summary;
-  if (peak === 0) return <p>The profile contains no allocation of device memory.</p>;
-  const less = profile.head.summary.lowers_peak ? peak - achievable : 0;
+// What there is to gain in time: run time where waits were judged, otherwise how many calls waited.
+function Time({ profile }: ViewProps) {
+  const { run_ns: run, achievable_run_ns: after, waits } = profile.head.summary;
+  const isReal = hasTimes(profile);
+  if (isReal && run > after)
+    return (
+      <>
+        {" "}
+        It ran for <b>{format.ns(run)}</b>; <b>{format.ns(run - after)}</b> less is possible.
+      </>
+    );
+  const ran = profile.head.end_ns ?? profile.head.summary.last_ns;
+  return (
+    <>
+      {isReal && ran > 0 && (
+        <>
+          {" "}
+          It ran for <b>{format.ns(ran)}</b>.
+        </>
+      )}
+      {waits && <span class="soft"> {waits.charAt(0).toUpperCase() + waits.slice(1)}.</span>}
+    </>
+  );
+}
+
+function Headline(props: ViewProps) {
+  const { profile } = props;
+  const { peak_bytes: peak, achievable_peak_bytes: achievable, least_peak_bytes: least, lowers_peak, run_ns: run, achievable_run_ns: after } = profile.head.summary;
+  const less = lowers_peak ? peak - achievable : 0;
   return (
     <div class="peaks">
-      <p class="headline">
-        {less > 0 ? (
+      <p class="headline" id="headline">
+        {peak === 0 ? (
+          <>No device memory was allocated.</>
+        ) : less > 0 ? (
           <>
-            The peak of <b>{format.bytes(peak)}</b> of device memory can be lowered to <b>{format.bytes(achievable)}</b>:{" "}
-            <b>{format.share(less, peak)}</b> less.
+            The peak of device memory is <b>{format.bytes(peak)}</b>; <b>{format.bytes(achievable)}</b> is enough: <b>{format.share(less, peak)}</b> less.
           </>
         ) : (
           <>
-            The peak is <b>{format.bytes(peak)}</b> of device memory. No worthwhile finding lowers it.
+            The peak of device memory is <b>{format.bytes(peak)}</b>. No worthwhile finding lowers it.
           </>
         )}
+        <Time {...props} />
       </p>
-      <Bar label="peak" value={peak} most={peak} class="is-peak" note={`reached by call ${profile.head.peaks[0]?.start ?? "?"}`} />
-      <Bar label="achievable" value={achievable} most={peak} class="is-achievable" note="all findings followed" />
-      <Bar label="lower bound" value={least} most={peak} class="is-least" note="no layout needs less" />
+      {peak > 0 && (
+        <>
+          <Bar label="peak" value={peak} most={peak} class="is-peak" note={`reached by call ${profile.head.peaks[0]?.start ?? "?"}`} />
+          <Bar label="achievable" value={achievable} most={peak} class="is-achievable" note="all findings followed" />
+          <Bar label="lower bound" value={least} most={peak} class="is-least" note="no layout needs less" />
+        </>
+      )}
+      {hasTimes(profile) && run > after && (
+        <>
+          <Bar label="run time" value={run} most={run} class="is-peak" text={format.ns(run)} />
+          <Bar label="achievable" value={after} most={run} class="is-achievable" text={format.ns(after)} note="all synchronization fixes together" />
+        </>
+      )}
     </div>
   );
 }
 
-// Lists the worthwhile findings, or all.
+// The first call that failed: what follows from it explains other findings.
+function Failure({ profile }: ViewProps) {
+  const { failed_calls: failed, calls } = profile.head.summary;
+  if (failed === 0) return null;
+  let first = 0;
+  while (first < profile.callCount && profile.callColumn(first, "result") === 0) first++;
+  const place = first < profile.callCount ? profile.frames(profile.callColumn(first, "path")).find((frame) => frame.file) : undefined;
+  return (
+    <p class="failure" id="failure">
+      <b>{format.plural(failed, "call")}</b> of {format.count(calls)} failed
+      {first < profile.callCount && (
+        <>
+          ; the first is <a href={link({ call: profile.numbers[first] })}>call {format.count(profile.numbers[first])}</a>,{" "}
+          <code>{profile.functionOf(first)}</code>
+          {place && ` at ${format.baseName(place.file ?? "")}:${place.line}`} (CUresult {profile.callColumn(first, "result")})
+        </>
+      )}
+      .
+    </p>
+  );
+}
+
+// Lists the worthwhile findings, or all: what was found, and what to do.
 function Findings({ profile, state, search, theme, all }: ViewProps & { all: boolean }) {
   const rows = useMemo(() => {
     const kept: number[] = [];
@@ -61,27 +123,32 @@ function Findings({ profile, state, search, theme, all }: ViewProps & { all: boo
     return kept;
   }, [profile, search, all]);
   const of = (row: number) => profile.findings[row - 1];
-  const hasPeak = profile.findings.some((finding) => finding.peak_bytes);
-  const hasTraffic = profile.findings.some((finding) => finding.traffic_bytes);
-  const hasTime = profile.findings.some((finding) => finding.gpu_ns);
-  const hasRun = profile.findings.some((finding) => finding.host_ns);
-  const hasWaits = profile.findings.some((finding) => finding.waits);
-  const dash = <span class="soft">-</span>;
+  const has = (some: (finding: Finding) => number) => profile.findings.some((finding) => (all || finding.worthwhile) && some(finding));
   const upTo = (isBound: boolean, text: string, word = "up to") => (
     <>
       {isBound && <span class="soft">{word} </span>}
       {text}
     </>
   );
+  // A column of gains; a finding that gains nothing of the kind has an empty cell.
+  const gain = (key: string, title: string, width: string, amount: (finding: Finding) => number, text: (finding: Finding) => ComponentChildren): Column => ({
+    key,
+    title,
+    width,
+    numeric: true,
+    descending: true,
+    value: (row) => (amount(of(row)) ? text(of(row)) : null),
+    sort: (row) => amount(of(row)),
+  });
   const columns: Column[] = [
     { key: "rank", title: "#", width: "3.2rem", numeric: true, value: (row) => row, sort: (row) => row },
     {
       key: "finding",
-      title: "finding",
+      title: "finding, and what to do",
       width: "minmax(0, 1fr)",
       sort: (row) => of(row).pattern,
       value: (row) => (
-        <div class="two-lines">
+        <>
           <div>
             <span class="pattern">{of(row).pattern}</span>
             <span class="soft place">{of(row).place}</span>
@@ -89,70 +156,26 @@ function Findings({ profile, state, search, theme, all }: ViewProps & { all: boo
           <div class="message">
             <Words text={of(row).message} />
           </div>
-        </div>
+          <div class="to-do">
+            <span aria-hidden="true">→ </span>
+            <Words text={of(row).suggestion} />
+          </div>
+        </>
       ),
     },
   ];
-  if (hasPeak)
-    columns.push(
-      {
-        key: "peak",
-        title: "off the peak",
-        width: "7rem",
-        numeric: true,
-        descending: true,
-        value: (row) => (of(row).peak_bytes ? format.bytes(of(row).peak_bytes) : dash),
-        sort: (row) => of(row).peak_bytes,
-      },
-      {
-        key: "share",
-        title: "share",
-        width: "5rem",
-        numeric: true,
-        value: (row) => (of(row).peak_bytes ? format.share(of(row).peak_bytes, profile.head.summary.peak_bytes) : dash),
-      },
-    );
-  if (hasTraffic)
-    columns.push({
-      key: "traffic",
-      title: "less traffic",
-      width: "8.5rem",
-      numeric: true,
-      descending: true,
-      value: (row) => (of(row).traffic_bytes ? upTo(of(row).is_bound, format.bytes(of(row).traffic_bytes)) : dash),
-      sort: (row) => of(row).traffic_bytes,
-    });
-  if (hasTime)
-    columns.push({
-      key: "time",
-      title: "GPU time",
-      width: "8rem",
-      numeric: true,
-      descending: true,
-      value: (row) => (of(row).gpu_ns ? upTo(of(row).is_bound, format.ns(of(row).gpu_ns), of(row).is_estimate ? "about" : "up to") : dash),
-      sort: (row) => of(row).gpu_ns,
-    });
-  if (hasRun)
-    columns.push({
-      key: "run",
-      title: "run time",
-      width: "8rem",
-      numeric: true,
-      descending: true,
-      value: (row) => (of(row).host_ns ? upTo(of(row).host_is_bound, format.ns(of(row).host_ns)) : dash),
-      sort: (row) => of(row).host_ns,
-    });
-  if (hasWaits)
-    columns.push({
-      key: "waits",
-      title: "fewer waits",
-      width: "6rem",
-      numeric: true,
-      descending: true,
-      value: (row) => (of(row).waits ? format.count(of(row).waits) : dash),
-      sort: (row) => of(row).waits,
-    });
-  const height = `min(${Math.max(1, rows.length) * 46 + 32}px, 65vh)`;
+  const { peak_bytes: peak } = profile.head.summary;
+  if (has((finding) => finding.peak_bytes)) {
+    columns.push(gain("peak", "off the peak", "7rem", (finding) => finding.peak_bytes, (finding) => format.bytes(finding.peak_bytes)));
+    columns.push(gain("share", "share", "5rem", (finding) => finding.peak_bytes, (finding) => format.share(finding.peak_bytes, peak)));
+  }
+  if (has((finding) => finding.traffic_bytes))
+    columns.push(gain("traffic", "less traffic", "8.5rem", (finding) => finding.traffic_bytes, (finding) => upTo(finding.is_bound, format.bytes(finding.traffic_bytes))));
+  if (hasTimes(profile) && has((finding) => finding.gpu_ns))
+    columns.push(gain("time", "GPU time", "8rem", (finding) => finding.gpu_ns, (finding) => upTo(finding.is_bound, format.ns(finding.gpu_ns), finding.is_estimate ? "about" : "up to")));
+  if (hasTimes(profile) && has((finding) => finding.host_ns))
+    columns.push(gain("run", "run time", "8rem", (finding) => finding.host_ns, (finding) => upTo(finding.host_is_bound, format.ns(finding.host_ns))));
+  if (has((finding) => finding.waits)) columns.push(gain("waits", "fewer waits", "6rem", (finding) => finding.waits, (finding) => format.count(finding.waits)));
   return (
     <Table
       id="findings"
@@ -160,10 +183,10 @@ function Findings({ profile, state, search, theme, all }: ViewProps & { all: boo
       theme={theme}
       rows={rows}
       columns={columns}
-      rowHeight={46}
+      rowHeight={64}
+      isText
       selected={state.finding || -1}
       onSelect={(row) => go({ view: "overview", finding: row })}
-      height={height}
       initial={{ key: "rank", descending: false }}
       empty={search ? "No finding matches the search." : "Nothing worth fixing was found."}
     />
@@ -232,18 +255,27 @@ function Kernels({ profile, search, theme }: ViewProps) {
   const whole = (row: number) => profile.text(kernels[row].whole) ?? name(row);
   const rows = useMemo(() => kernels.map((_, i) => i).filter((row) => matches(search, name(row)) || matches(search, whole(row))), [profile, search]);
   if (kernels.length === 0) return null;
+  const number = (key: string, title: string, amount: (row: number) => number, text = format.count, isKnown: (row: number) => boolean = () => true): Column => ({
+    key,
+    title,
+    width: "6rem",
+    numeric: true,
+    descending: true,
+    value: (row) => (isKnown(row) ? text(amount(row)) : "-"),
+    sort: amount,
+  });
+  const isTimed = (row: number) => kernels[row].timed > 0;
+  const times = [number("time", "GPU time", (row) => kernels[row].total_ns, format.ns, isTimed), number("longest", "longest", (row) => kernels[row].longest_ns, format.ns, isTimed)];
   const columns: Column[] = [
     { key: "name", title: "kernel", width: "minmax(0, 1fr)", value: (row) => <span class="mono" title={whole(row)}>{name(row)}</span>, sort: name },
-    { key: "launches", title: "launches", width: "6rem", numeric: true, descending: true, value: (row) => format.count(kernels[row].launches), sort: (row) => kernels[row].launches },
-    { key: "time", title: "GPU time", width: "6rem", numeric: true, descending: true, value: (row) => (kernels[row].timed ? format.ns(kernels[row].total_ns) : "-"), sort: (row) => kernels[row].total_ns },
-    { key: "longest", title: "longest", width: "6rem", numeric: true, descending: true, value: (row) => (kernels[row].timed ? format.ns(kernels[row].longest_ns) : "-"), sort: (row) => kernels[row].longest_ns },
-    { key: "watched", title: "watched", width: "6rem", numeric: true, descending: true, value: (row) => format.count(kernels[row].watched), sort: (row) => kernels[row].watched },
+    number("launches", "launches", (row) => kernels[row].launches),
+    ...(hasTimes(profile) ? times : []),
+    number("watched", "watched", (row) => kernels[row].watched),
   ];
   return (
     <section>
-      <h2>Kernels{profile.head.simulated && <span class="soft"> GPU times are modelled, not measured</span>}</h2>
-      <Table id="kernels" label="kernels" theme={theme} rows={rows} columns={columns} rowHeight={26} selected={-1} onSelect={() => {}}
-        height={`min(${Math.max(1, rows.length) * 26 + 32}px, 40vh)`} empty="No kernel matches the search." />
+      <h2>Kernels</h2>
+      <Table id="kernels" label="kernels" theme={theme} rows={rows} columns={columns} rowHeight={26} isText selected={-1} empty="No kernel matches the search." />
     </section>
   );
 }
@@ -286,16 +318,14 @@ export function Overview(props: ViewProps) {
   return (
     <div class="view scrolls">
       <section>
-        <Peaks {...props} />
+        <Failure {...props} />
+        <Headline {...props} />
       </section>
       <section>
         <h2>
           Findings{" "}
           <span class="soft">
             {format.count(summary.worthwhile)}, by worth
-            {summary.run_ns > summary.achievable_run_ns
-              ? `; all synchronization fixes together: run time ${format.ns(summary.achievable_run_ns)} instead of ${format.ns(summary.run_ns)}`
-              : ""}
             {all && profile.findings.length < summary.findings ? `; the first ${format.count(profile.findings.length)} are in this page` : ""}
           </span>
         </h2>

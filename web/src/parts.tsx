@@ -2,6 +2,7 @@
 // Small components that views share: links, call paths and sentences.
 import type { Frame, Profile } from "./data";
 import * as format from "./format";
+import type { Groups } from "./groups";
 import { link, type State, type View } from "./state";
 
 export interface ViewProps {
@@ -74,3 +75,20 @@ export function Path(props: { frames: Frame[]; profile: Profile }) {
 
 export const matches = (search: string, ...texts: (string | null | undefined)[]): boolean =>
   !search || texts.some((text) => !!text && text.toLowerCase().includes(search));
+
+// The name of an object, or of a group with how many there are.
+export function GroupName({ profile, groups, row }: { profile: Profile; groups: Groups; row: number }) {
+  const objects = groups.objectsOf(row);
+  const isOpen = groups.grouping.isOpen(row);
+  const name = profile.objectName(objects[0] ?? 0);
+  return (
+    <span class="mono" title={name}>
+      {isOpen !== null && (
+        <span class="group-count">
+          {isOpen ? "\u25be" : "\u25b8"} {format.count(objects.length)}×{" "}
+        </span>
+      )}
+      {name}
+    </span>
+  );
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The source lines that findings point to, and what the requests of warps took at each line of a kernel, if that was
-// recorded. Lines are as they were on the machine that wrote this page.
+// recorded. Lines are those that the recording stored.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Profile, SourceFile } from "./data";
 import * as format from "./format";
@@ -106,7 +106,7 @@ function File(props: { file: SourceFile; profile: Profile; selected: number; ope
     <details class="file" open={props.open || isSelected}>
       <summary>
         <span class="mono">{file.name}</span> {marks.size > 0 && <span class="soft">{format.plural(marks.size, "line")} with findings</span>}
-        {!file.path && <span class="warning"> not found when this page was written: only line numbers are known</span>}
+        {!file.path && <span class="warning"> not found when the program was recorded: only line numbers are known</span>}
         {file.changed && <span class="warning"> changed since the program ran: lines may have moved</span>}
       </summary>
       {file.path && file.path !== file.name && <p class="soft mono where">{file.path}</p>}

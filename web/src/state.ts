@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The current view and selection. They are stored in the URL after '#', so that every state is a link:
-// #finding=12, #object=3, #call=7, #vertex=5, #view=memory, or a combination.
+// #finding=12, #object=3, #call=7, #vertex=5, #view=memory, or a combination. The view of memory adds the moment, as the
+// number of a call, and what it lists: #view=memory&at=12&list=paths.
 import { useEffect, useState } from "preact/hooks";
 
 export const VIEWS = ["overview", "memory", "objects", "timeline", "source", "flow"] as const;
@@ -12,10 +13,14 @@ export interface State {
   object: number; // number of the profile; 0: none
   call: number;
   vertex: number; // id, of the value flow graph
+  at: number; // call after which memory is listed; 0: at the peak
+  list: List;
 }
 
+export type List = "objects" | "paths";
+
 // Returns the view of a selection if the URL does not name one.
-function usualView(state: Omit<State, "view">): View {
+function usualView(state: Omit<State, "view" | "at" | "list">): View {
   return state.finding ? "overview" : state.object ? "objects" : state.call ? "timeline" : state.vertex ? "flow" : "overview";
 }
 
@@ -24,7 +29,7 @@ export function parse(hash: string): State {
   const number = (key: string) => Math.max(0, Math.floor(Number(fields.get(key) ?? 0)) || 0);
   const selected = { finding: number("finding"), object: number("object"), call: number("call"), vertex: number("vertex") };
   const view = VIEWS.find((name) => name === fields.get("view"));
-  return { ...selected, view: view ?? usualView(selected) };
+  return { ...selected, view: view ?? usualView(selected), at: number("at"), list: fields.get("list") === "paths" ? "paths" : "objects" };
 }
 
 export function link(state: Partial<State>): string {
@@ -35,11 +40,18 @@ export function link(state: Partial<State>): string {
   if (selected.object) fields.push(`object=${selected.object}`);
   if (selected.call) fields.push(`call=${selected.call}`);
   if (selected.vertex) fields.push(`vertex=${selected.vertex}`);
+  if (state.view === "memory" && state.at) fields.push(`at=${state.at}`);
+  if (state.view === "memory" && state.list === "paths") fields.push("list=paths");
   return "#" + (fields.join("&") || "view=overview");
 }
 
 export function go(state: Partial<State>): void {
   location.hash = link(state);
+}
+
+// Changes the address without another step in the browser's history.
+export function replace(state: Partial<State>): void {
+  location.replace(link(state));
 }
 
 export function useAddress(): State {
@@ -72,6 +84,17 @@ export function useTheme(): [Theme, () => void] {
     return () => media.removeEventListener("change", update);
   }, [chosen]);
   document.documentElement.dataset.theme = theme;
+  // Paper is light. Canvases draw themselves again after this (canvas.tsx), so it must not wait for a rendering.
+  useEffect(() => {
+    const before = () => (document.documentElement.dataset.theme = "light");
+    const after = () => (document.documentElement.dataset.theme = theme);
+    addEventListener("beforeprint", before, true);
+    addEventListener("afterprint", after, true);
+    return () => {
+      removeEventListener("beforeprint", before, true);
+      removeEventListener("afterprint", after, true);
+    };
+  }, [theme]);
   return [
     theme,
     () => {

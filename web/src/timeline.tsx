@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The timeline: a lane of calls for each host thread, and a lane of GPU work for each stream. Arrows show what
-// the selected call depends on and what depends on it. The table below lists all calls of the page.
+// The timeline: a lane of calls for each host thread, and a lane of GPU work for each stream, all on one clock
+// (clock.ts). Arrows show what the selected call depends on and what depends on it. The table below lists all calls
+// of the page.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { fromPixel, toPixel, useGestures, useWindow, zoomKey, type Window } from "./axis";
-import { Canvas, colours, drawn, type Palette } from "./canvas";
+import { fromPixel, toPixel, useGestures, useKeys, useWindow, zoomKey, type Window } from "./axis";
+import { Canvas, colours, drawn, fitting, type Palette } from "./canvas";
+import { clockOf, hasTimes, isOnGpu, spanOf } from "./clock";
 import { lowerBound, type Profile } from "./data";
 import { dependencies } from "./depend";
 import * as format from "./format";
-import { ZoomButtons } from "./memory";
 import { drawAxis } from "./objects";
 import { type ViewProps } from "./parts";
 import { go } from "./state";
 import { Table, type Column } from "./table";
+import { ZoomButtons } from "./tools";
 
 const LANE = 26;
-const LEFT = 150;
+const MOST_LEFT = 150; // room for the names of lanes
 const AXIS = 24;
 
 interface LaneRow {
@@ -41,7 +43,10 @@ function groupOf(kind: string): number {
   return at < 0 ? GROUPS.length - 1 : at;
 }
 
-// A call is on its stream's lane at its GPU times, if these are known, and on its thread's lane.
+// Room for the names of lanes, which is less where the page is narrow.
+const leftOf = (width: number): number => Math.min(MOST_LEFT, Math.round(width / 4));
+
+// A call is on its stream's lane if the GPU worked for it, and on its thread's lane.
 function lanesOf(profile: Profile): LaneRow[] {
   const threads = new Map<number, number[]>();
   const streams = new Map<number, number[]>();
@@ -52,12 +57,11 @@ function lanesOf(profile: Profile): LaneRow[] {
   };
   for (let call = 0; call < profile.callCount; call++) {
     add(threads, profile.callColumn(call, "thread"), call);
-    if (profile.hasGpuTime(call)) add(streams, profile.callColumn(call, "stream"), call);
+    if (isOnGpu(profile, call)) add(streams, profile.callColumn(call, "stream"), call);
   }
   for (const lane of profile.raw.calls.rest.lanes) if (!streams.has(lane.stream)) streams.set(lane.stream, []);
   const make = (title: string, isStream: boolean, number: number, list: number[]): LaneRow => {
-    const start = (call: number) => (isStream ? profile.gpuStartOf(call) : profile.starts[call]);
-    const length = (call: number) => (isStream ? profile.raw.calls.gpu_ns[call] : profile.raw.calls.ns[call]);
+    const start = (call: number) => spanOf(profile, call, isStream)[0];
     list.sort((a, b) => start(a) - start(b) || a - b);
     return {
       title,
@@ -65,7 +69,7 @@ function lanesOf(profile: Profile): LaneRow[] {
       number,
       calls: Int32Array.from(list),
       starts: Float64Array.from(list, start),
-      ends: Float64Array.from(list, (call) => start(call) + length(call)),
+      ends: Float64Array.from(list, (call) => spanOf(profile, call, isStream)[1]),
     };
   };
   const { head } = profile;
@@ -81,11 +85,11 @@ function lanesOf(profile: Profile): LaneRow[] {
 }
 
 // Draws at most one bar per pixel: short calls in the same pixel share a bar.
-function drawLane(context: CanvasRenderingContext2D, profile: Profile, lane: LaneRow, view: Window, y: number, width: number, palette: Palette) {
+function drawLane(context: CanvasRenderingContext2D, profile: Profile, lane: LaneRow, view: Window, y: number, left: number, width: number, palette: Palette) {
   const pixel = (view.to - view.from) / width;
   const top = y + 4;
   const tall = LANE - 8;
-  if (lane.isStream) drawRest(context, profile, lane, view, top, tall, width, palette);
+  if (lane.isStream) drawRest(context, profile, lane, view, top, tall, left, width, palette);
   let at = Math.max(0, lowerBound(lane.starts, view.from) - 1);
   while (at < lane.calls.length && lane.starts[at] <= view.to) {
     const from = Math.max(-1, (lane.starts[at] - view.from) / pixel);
@@ -94,61 +98,61 @@ function drawLane(context: CanvasRenderingContext2D, profile: Profile, lane: Lan
     if (to >= 0) {
       const group = groupOf(profile.callKind(call));
       context.fillStyle = palette.series[GROUPS[group][2]];
-      context.fillRect(LEFT + from, top, Math.max(1, to - from), tall);
+      context.fillRect(left + from, top, Math.max(1, to - from), tall);
       drawn.items++;
       if (to - from > 40) {
-        context.save();
-        context.beginPath();
-        context.rect(LEFT + from, top, to - from - 4, tall);
-        context.clip();
         context.fillStyle = "#101418"; // readable on all series colors
-        context.fillText(profile.callTitle(call), LEFT + Math.max(0, from) + 4, top + tall / 2 + 0.5);
-        context.restore();
+        context.fillText(fitting(context, profile.callTitle(call), to - Math.max(0, from) - 8), left + Math.max(0, from) + 4, top + tall / 2 + 0.5);
       }
       if (to - from > 3) {
         context.fillStyle = palette.background;
-        context.fillRect(LEFT + to - 0.5, top, 0.5, tall);
+        context.fillRect(left + to - 0.5, top, 0.5, tall);
       }
     }
     at = Math.max(at + 1, to - from < 1 ? lowerBound(lane.ends, view.from + (Math.floor(Math.max(0, from)) + 1) * pixel) : 0);
   }
 }
 
-function drawRest(context: CanvasRenderingContext2D, profile: Profile, lane: LaneRow, view: Window, top: number, tall: number, width: number, palette: Palette) {
+function drawRest(context: CanvasRenderingContext2D, profile: Profile, lane: LaneRow, view: Window, top: number, tall: number, left: number, width: number, palette: Palette) {
   const { rest } = profile.raw.calls;
   const row = rest.lanes.find((one) => one.stream === lane.number);
   if (!row) return;
-  const step = rest.last_ns / rest.buckets;
+  const step = rest.end / rest.buckets;
   context.fillStyle = palette.idle;
   for (let i = Math.max(0, Math.floor(view.from / step)); i < rest.buckets && i * step < view.to; i++) {
     if (!row.count[i]) continue;
     const x = toPixel(view, width, i * step);
-    const part = Math.max(0.12, Math.min(1, row.busy_ns[i] / step));
-    context.fillRect(LEFT + x, top + tall * (1 - part), Math.max(1, (step / (view.to - view.from)) * width), tall * part);
+    const part = Math.max(0.12, Math.min(1, (hasTimes(profile) ? row.busy_ns[i] : row.count[i]) / step));
+    context.fillRect(left + x, top + tall * (1 - part), Math.max(1, (step / (view.to - view.from)) * width), tall * part);
     drawn.items++;
   }
 }
 
 export function Timeline({ profile, state, search, theme }: ViewProps) {
   const lanes = useMemo(() => lanesOf(profile), [profile]);
-  const view = useWindow(profile.lastNs, 50);
-  const gestures = useGestures(view, LEFT);
+  const axis = clockOf(profile);
+  const figure = useRef<HTMLDivElement>(null);
+  const [left, setLeft] = useState(MOST_LEFT);
   const [hover, setHover] = useState<{ x: number; y: number; call: number } | null>(null);
   const scroller = useRef<HTMLDivElement>(null);
   const [scroll, setScroll] = useState(0);
   const selected = profile.callAt(state.call);
+  const callSpan = (call: number): [number, number] => spanOf(profile, call, isOnGpu(profile, call));
+  const [keepFrom, keepTo] = selected < 0 ? [0, 0] : callSpan(selected);
+  const view = useWindow(profile.endOf(axis), axis === "time" ? 50 : 2, selected < 0 ? null : { from: keepFrom, to: keepTo });
+  const gestures = useGestures(view, left);
+  useEffect(() => {
+    const observer = new ResizeObserver(() => setLeft(leftOf(figure.current?.clientWidth ?? 0)));
+    if (figure.current) observer.observe(figure.current);
+    return () => observer.disconnect();
+  }, []);
   const depends = useMemo(() => (selected < 0 ? { before: [], after: [] } : dependencies(profile, selected)), [profile, selected]);
 
-  const callSpan = (call: number): [number, number] => {
-    const isGpu = profile.hasGpuTime(call);
-    const from = isGpu ? profile.gpuStartOf(call) : profile.starts[call];
-    return [from, from + (isGpu ? profile.raw.calls.gpu_ns[call] : profile.raw.calls.ns[call])];
-  };
   // Fits the view to the selected call and its dependencies, except for those that are far away.
   const fit = () => {
     if (selected < 0) return;
     let [from, to] = callSpan(selected);
-    const far = 20 * Math.max(to - from, 1000);
+    const far = 20 * Math.max(to - from, axis === "time" ? 1000 : 1);
     for (const row of [...depends.before, ...depends.after]) {
       const [a, b] = callSpan(row.call);
       if (a > from - far && b < to + far) [from, to] = [Math.min(from, a), Math.max(to, b)];
@@ -160,10 +164,13 @@ export function Timeline({ profile, state, search, theme }: ViewProps) {
     if (selected < 0) return;
     const [start] = callSpan(selected);
     if (start < view.from || start > view.to) view.move(start - (view.from + view.to) / 2);
+    const top = (placeOf(selected)?.lane ?? 0) * LANE;
+    const box = scroller.current;
+    if (box && (top < box.scrollTop || top + LANE > box.scrollTop + box.clientHeight)) box.scrollTop = top - box.clientHeight / 2;
   }, [selected]);
 
   const placeOf = (call: number): { lane: number; from: number; to: number } | null => {
-    const isStream = profile.hasGpuTime(call);
+    const isStream = isOnGpu(profile, call);
     const [from, to] = callSpan(call);
     const number = profile.callColumn(call, isStream ? "stream" : "thread");
     const lane = lanes.findIndex((row) => row.isStream === isStream && row.number === number);
@@ -172,7 +179,7 @@ export function Timeline({ profile, state, search, theme }: ViewProps) {
 
   const draw = (context: CanvasRenderingContext2D, width: number, height: number) => {
     const palette = colours();
-    const inner = width - LEFT;
+    const inner = width - left;
     context.textBaseline = "middle";
     const first = Math.max(0, Math.floor(scroll / LANE));
     for (let i = first; i < lanes.length && i * LANE - scroll < height; i++) {
@@ -181,26 +188,20 @@ export function Timeline({ profile, state, search, theme }: ViewProps) {
       context.fillRect(0, y, width, LANE);
       context.save();
       context.beginPath();
-      context.rect(LEFT, y, inner, LANE);
+      context.rect(left, y, inner, LANE);
       context.clip();
       context.textAlign = "left";
-      drawLane(context, profile, lanes[i], view, y, inner, palette);
+      drawLane(context, profile, lanes[i], view, y, left, inner, palette);
       context.restore();
-      context.save();
-      context.beginPath();
-      context.rect(0, y, LEFT - 6, LANE);
-      context.clip();
       context.fillStyle = palette.text;
-      context.textAlign = "left";
-      context.fillText(lanes[i].title, 8, y + LANE / 2);
-      context.restore();
+      context.fillText(fitting(context, lanes[i].title, left - 14), 8, y + LANE / 2);
     }
     if (selected < 0) return;
     context.save();
     context.beginPath();
-    context.rect(LEFT, 0, inner, height);
+    context.rect(left, 0, inner, height);
     context.clip();
-    const x = (value: number) => LEFT + toPixel(view, inner, value);
+    const x = (value: number) => left + toPixel(view, inner, value);
     const outline = (call: number, colour: string, thick: number) => {
       const place = placeOf(call);
       if (!place) return;
@@ -239,17 +240,17 @@ export function Timeline({ profile, state, search, theme }: ViewProps) {
 
   const callAtPoint = (x: number, y: number, width: number): number => {
     const lane = lanes[Math.floor((y + scroll) / LANE)];
-    if (!lane || x < LEFT) return -1;
-    const inner = width - LEFT;
-    const at = fromPixel(view, inner, x - LEFT);
+    if (!lane || x < left) return -1;
+    const inner = width - left;
+    const at = fromPixel(view, inner, x - left);
     const slack = (2 * (view.to - view.from)) / inner;
     const near = Math.max(0, lowerBound(lane.starts, at + slack) - 1);
     for (let i = near; i >= Math.max(0, near - 3); i--) if (lane.starts[i] <= at + slack && lane.ends[i] >= at - slack) return lane.calls[i];
     return -1;
   };
 
-  const key = (event: KeyboardEvent) => {
-    if (zoomKey(event, view)) return;
+  useKeys((event) => {
+    if (zoomKey(event, view) || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "f") fit();
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (!step || profile.callCount === 0) return;
@@ -259,7 +260,7 @@ export function Timeline({ profile, state, search, theme }: ViewProps) {
     const at = selected < 0 ? -1 : lane.calls.indexOf(selected);
     const next = lane.calls[Math.min(lane.calls.length - 1, Math.max(0, at + step))];
     go({ view: "timeline", call: profile.numbers[next] });
-  };
+  });
 
   const height = Math.min(lanes.length, 10) * LANE;
   return (
@@ -270,7 +271,6 @@ export function Timeline({ profile, state, search, theme }: ViewProps) {
           selected
         </button>
         <ul class="legend">
-          {profile.head.simulated && <li>modelled times: the GPU is simulated</li>}
           {GROUPS.map(([word, , colour]) => (
             <li>
               <span class={`swatch series-${colour}`} /> {word}
@@ -288,19 +288,21 @@ export function Timeline({ profile, state, search, theme }: ViewProps) {
             <span class="swatch is-waste" /> is waited for by
           </li>
         </ul>
+        {!hasTimes(profile) && <p class="warning">The GPU is simulated, so there are no times: this is the order of calls, each of which takes one step.</p>}
       </div>
-      <div class="timeline-axis" style={{ height: `${AXIS}px`, marginLeft: `${LEFT}px` }}>
-        <Canvas theme={theme} draw={(context, width, canvasHeight) => drawAxis(context, "time", view, width, canvasHeight)} />
+      <div class="timeline-axis" ref={figure} style={{ height: `${AXIS}px`, paddingLeft: `${left}px` }}>
+        <Canvas theme={theme} draw={(context, width, canvasHeight) => drawAxis(context, axis, view, width, canvasHeight)} />
       </div>
       <div
         class="timeline"
         ref={gestures}
+        data-from={view.from}
+        data-to={view.to}
         style={{ height: `${height}px` }}
         tabIndex={0}
         role="application"
         aria-label="timeline: left and right go from call to call, plus and minus zoom; the table below has the same calls"
         id="timeline-lanes"
-        onKeyDown={key}
         onPointerMove={(event) => {
           const box = event.currentTarget.getBoundingClientRect();
           const x = event.clientX - box.left;
@@ -321,11 +323,11 @@ export function Timeline({ profile, state, search, theme }: ViewProps) {
           <div style={{ height: `${lanes.length * LANE}px` }} />
         </div>
         {hover && hover.call >= 0 && (
-          <div class="tooltip" style={{ left: `${Math.min(hover.x + 14, 900)}px`, top: `${hover.y + 16}px` }}>
+          <div class="tooltip" style={{ left: `${Math.max(0, Math.min(hover.x + 14, (figure.current?.clientWidth ?? 900) - 280))}px`, top: `${hover.y + 16}px` }}>
             <b class="mono">{profile.callTitle(hover.call)}</b>
             <div class="tooltip-row">
               <span>call {profile.numbers[hover.call]}</span>
-              <span>{profile.hasGpuTime(hover.call) ? `${format.ns(profile.raw.calls.gpu_ns[hover.call])} on the GPU` : format.ns(profile.raw.calls.ns[hover.call])}</span>
+              {hasTimes(profile) && <span>{profile.hasGpuTime(hover.call) ? `${format.ns(profile.raw.calls.gpu_ns[hover.call])} on the GPU` : format.ns(profile.raw.calls.ns[hover.call])}</span>}
             </div>
           </div>
         )}
@@ -350,15 +352,17 @@ function Calls({ profile, state, search, theme }: ViewProps) {
     { key: "number", title: "call", width: "5.5rem", numeric: true, value: (call) => format.count(profile.numbers[call]), sort: (call) => call },
     { key: "kind", title: "kind", width: "7rem", value: (call) => profile.callKind(call), sort: (call) => profile.callKind(call) },
     { key: "title", title: "what", width: "minmax(8rem, 1fr)", value: (call) => <span class="mono" title={profile.functionOf(call)}>{profile.callTitle(call)}</span>, sort: (call) => profile.callTitle(call) },
-    { key: "stream", title: "stream", width: "4.5rem", numeric: true, value: (call) => profile.callColumn(call, "stream") || "", sort: (call) => profile.callColumn(call, "stream") },
-    { key: "bytes", title: "bytes", width: "6rem", numeric: true, descending: true, value: (call) => (profile.callColumn(call, "bytes") ? format.bytes(profile.callColumn(call, "bytes")) : ""), sort: (call) => profile.callColumn(call, "bytes") },
-    { key: "start", title: "start", width: "6rem", numeric: true, value: (call) => format.ns(profile.starts[call]), sort: (call) => profile.starts[call] },
-    { key: "ns", title: "on the host", width: "6.5rem", numeric: true, descending: true, value: (call) => format.ns(raw.ns[call]), sort: (call) => raw.ns[call] },
-    { key: "gpu", title: "on the GPU", width: "6.5rem", numeric: true, descending: true, value: (call) => (raw.gpu_ns[call] >= 0 ? format.ns(raw.gpu_ns[call]) : ""), sort: (call) => raw.gpu_ns[call] },
-    { key: "waited", title: "waited", width: "6rem", numeric: true, descending: true, value: (call) => (profile.waited.has(call) ? format.ns(profile.waited.get(call) as number) : ""), sort: (call) => profile.waited.get(call) ?? 0 },
+    { key: "stream", minor: 1, title: "stream", width: "4.5rem", numeric: true, value: (call) => profile.callColumn(call, "stream") || "", sort: (call) => profile.callColumn(call, "stream") },
+    { key: "bytes", minor: 1, title: "bytes", width: "6rem", numeric: true, descending: true, value: (call) => (profile.callColumn(call, "bytes") ? format.bytes(profile.callColumn(call, "bytes")) : ""), sort: (call) => profile.callColumn(call, "bytes") },
+  ];
+  const times: Column[] = [
+    { key: "start", minor: 2, title: "start", width: "6rem", numeric: true, value: (call) => format.ns(profile.starts[call]), sort: (call) => profile.starts[call] },
+    { key: "ns", minor: 3, title: "on the host", width: "6.5rem", numeric: true, descending: true, value: (call) => format.ns(raw.ns[call]), sort: (call) => raw.ns[call] },
+    { key: "gpu", minor: 3, title: "on the GPU", width: "6.5rem", numeric: true, descending: true, value: (call) => (raw.gpu_ns[call] >= 0 ? format.ns(raw.gpu_ns[call]) : ""), sort: (call) => raw.gpu_ns[call] },
+    { key: "waited", minor: 4, title: "waited", width: "6rem", numeric: true, descending: true, value: (call) => (profile.waited.has(call) ? format.ns(profile.waited.get(call) as number) : ""), sort: (call) => profile.waited.get(call) ?? 0 },
   ];
   return (
-    <Table id="calls" label="calls" theme={theme} rows={rows} columns={columns} rowHeight={24} initial={{ key: "number", descending: false }}
+    <Table id="calls" label="calls" theme={theme} rows={rows} columns={hasTimes(profile) ? [...columns, ...times] : columns} rowHeight={24} initial={{ key: "number", descending: false }}
       selected={profile.callAt(state.call)} onSelect={(call) => go({ view: "timeline", call: profile.numbers[call] })}
       empty={search ? "No call matches the search." : "There are no calls."} />
   );
