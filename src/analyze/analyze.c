@@ -301,6 +301,12 @@ const struct analyze_contents_seen *analyze_contents_seen(const struct analysis 
     return &analysis->contents_seen;
 }
 
+const struct analyze_reached *analyze_reached(const struct analysis *analysis, size_t *count)
+{
+    *count = analysis->model.reached.count;
+    return analysis->model.reached.items;
+}
+
 const struct analyze_caches *analyze_caches(const struct analysis *analysis)
 {
     return &analysis->model.caches;

@@ -261,6 +261,15 @@ struct analyze_contents_seen {
 };
 const struct analyze_contents_seen *analyze_contents_seen(const struct analysis *analysis);
 
+// An object that a copy or set reaches behind the one in which it begins, as ranges of memory that
+// was mapped piece by piece do. A graph launch reaches what its nodes reach.
+struct analyze_reached {
+    uint64_t call, object; // numbers
+    bool read, written;
+};
+// Returns them in the order of calls.
+const struct analyze_reached *analyze_reached(const struct analysis *analysis, size_t *count);
+
 // --- Caches --------------------------------------------------------------------------------------
 
 // What the model of the caches found; empty if that was not recorded.

@@ -226,5 +226,6 @@ void analyze_model_fini(struct analyze_model *model)
 {
     analyze_model_empty(model);
     analyze_caches_fini(&model->caches);
+    base_array_fini(&model->reached);
     base_arena_fini(&model->arena);
 }

@@ -27,14 +27,18 @@ static struct analyze_touch *add_touch(struct analyze_loading *loading, uint64_t
 static void add_beyond(struct analyze_loading *loading, unsigned how, uint64_t first, uint64_t end,
                        bool one_row)
 {
-    const struct analyze_model *model = loading->model;
+    struct analyze_model *model = loading->model;
     const uint64_t call = model->calls.items[model->calls.count - 1].number;
     for (uint32_t index;
          (index = analyze_beyond_next(&loading->beyond, call, &first, end)) != ANALYZE_NONE;) {
         const struct analyze_object *object = &model->objects.items[index];
         struct analyze_touch *touch = add_touch(loading, object->number, how);
-        if (!touch)
+        struct analyze_reached *reached = touch ? base_array_push(&model->reached) : NULL;
+        loading->failed |= touch && !reached;
+        if (!reached)
             return;
+        *reached =
+            (struct analyze_reached){call, object->number, how & ANALYZE_READ, how & ANALYZE_WRITE};
         const uint64_t bytes = end - object->address;
         touch->rows = one_row || !(how & ANALYZE_WRITE);
         touch->row_bytes = one_row && bytes < object->bytes ? bytes : object->bytes;

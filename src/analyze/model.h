@@ -305,6 +305,7 @@ struct analyze_model {
     BASE_ARRAY(struct analyze_requests) requests; // by call, then by node and site
     BASE_ARRAY(struct analyze_reuse) reuse;       // by call, then by node and object
     struct analyze_caches caches;                 // stays when the model is emptied
+    BASE_ARRAY(struct analyze_reached) reached;   // by call; stays when the model is emptied
     uint32_t multiprocessors;                     // of the device that has most; 0: unknown
     BASE_ARRAY(struct analyze_shared) shared;     // by kernel, then by number
     uint32_t *uses;                               // indices of touches, by object and then by call

@@ -202,6 +202,15 @@ static void touch(const struct report_data *data, uint64_t number, uint64_t call
         report_touch(object, call);
 }
 
+// Copies and sets also use the objects behind the one in which they begin.
+static void touch_reached(const struct report_data *data)
+{
+    size_t count;
+    const struct analyze_reached *reached = analyze_reached(data->analysis, &count);
+    for (size_t i = 0; i < count; i++)
+        touch(data, reached[i].object, reached[i].call);
+}
+
 static int by_maker(const void *one, const void *other, void *user)
 {
     const struct report_object *objects = user;
@@ -543,6 +552,7 @@ enum base_code report_data_load(struct report_data *data, struct profile *profil
     free(loading.makers);
     if (code == BASE_OK && !loading.failed) {
         data->peak_count = analyze_peaks(data->analysis, &data->peaks);
+        touch_reached(data);
         loading.failed =
             !want_failures(data) || !want_findings(data) || (data->wants_flow && !want_flow(data));
     }

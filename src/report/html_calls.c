@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the page's calls, and which of the page's objects calls accessed. A call is stored as its
+// Writes the page's calls; html_touches.c writes what they accessed. A call is stored as its
 // times and a shape: function, stream, path and bytes; loops repeat shapes. If there are too many
 // calls, the page keeps the calls of findings, peaks and objects, the longest calls, and a regular
 // sample. From that sample the page estimates the order and time of the others. html_rest.c sums up
@@ -29,16 +29,6 @@ struct kept_call {
     bool has_gpu_time;
 };
 
-struct node_touch {
-    uint64_t object;
-    uint32_t how;
-};
-
-struct graph_row {
-    uint64_t number;
-    uint32_t first, count; // range in node_touches
-};
-
 struct walk {
     struct page *page;
     size_t most;                 // most calls that are kept
@@ -52,10 +42,7 @@ struct walk {
     BASE_ARRAY(struct shape) shapes;
     struct base_map known; // hash of a shape to index + 1
     struct base_map ends;  // html_clock.c
-    BASE_ARRAY(struct graph_row) graphs;
-    BASE_ARRAY(struct node_touch) node_touches;
-    struct profile_accesses *accesses;
-    const struct profile_access *access;
+    struct page_touching *touching;
     struct page_rest *rest;
 };
 
@@ -219,81 +206,6 @@ static void keep_call(struct walk *walk, const struct profile_call *call)
     page_want_path(page, call->path, 0);
 }
 
-// --- Touches -------------------------------------------------------------------------------------
-
-static void touch(struct walk *walk, uint64_t object, uint64_t call, uint32_t how)
-{
-    struct page *page = walk->page;
-    uint32_t index = object ? page_find_object(page, object) : UINT32_MAX;
-    if (index == UINT32_MAX || how == 0)
-        return;
-    struct page_touch *row = base_array_push(&page->touches);
-    page->failed |= !row;
-    if (row)
-        *row = (struct page_touch){index, how, call};
-}
-
-static bool take_graph(void *user, const struct profile_graph *graph)
-{
-    struct walk *walk = user;
-    struct graph_row *row = base_array_push(&walk->graphs);
-    walk->page->failed |= !row;
-    if (!row)
-        return false;
-    *row = (struct graph_row){graph->number, (uint32_t)walk->node_touches.count, 0};
-    for (uint32_t i = 0; i < graph->node_count; i++) {
-        const struct profile_node *node = &graph->nodes[i];
-        struct node_touch touches[2] = {{0, PAGE_READ}, {0, PAGE_WRITE}};
-        if (node->kind == PROFILE_NODE_COPY) {
-            touches[0].object = node->copy.from_object;
-            touches[1].object = node->copy.to_object;
-        } else if (node->kind == PROFILE_NODE_SET) {
-            touches[1].object = node->set.object;
-        }
-        for (int k = 0; k < 2; k++) {
-            struct node_touch *slot =
-                touches[k].object ? base_array_push(&walk->node_touches) : NULL;
-            walk->page->failed |= touches[k].object && !slot;
-            if (slot)
-                *slot = touches[k];
-        }
-    }
-    row->count = (uint32_t)walk->node_touches.count - row->first;
-    return !walk->page->failed;
-}
-
-static void touch_graph(struct walk *walk, const struct profile_call *call)
-{
-    const size_t at =
-        base_search(0, walk->graphs.count, i, walk->graphs.items[i].number < call->graph);
-    if (at == walk->graphs.count || walk->graphs.items[at].number != call->graph)
-        return;
-    const struct graph_row *row = &walk->graphs.items[at];
-    for (uint32_t i = row->first; i < row->first + row->count; i++)
-        touch(walk, walk->node_touches.items[i].object, call->number,
-              walk->node_touches.items[i].how);
-}
-
-static void touch_objects(struct walk *walk, const struct profile_call *call)
-{
-    const struct profile_access *access;
-    while ((access = walk->access) && access->call <= call->number) {
-        touch(walk, access->object, access->call,
-              (access->read ? PAGE_READ : 0u) | (access->written ? PAGE_WRITE : 0u));
-        walk->access = profile_accesses_next(walk->accesses);
-    }
-    if (call->result != 0 || call->flags & PROFILE_CALL_CAPTURED)
-        return;
-    if (call->kind == PROFILE_CALL_COPY) {
-        touch(walk, call->copy.from_object, call->number, PAGE_READ);
-        touch(walk, call->copy.to_object, call->number, PAGE_WRITE);
-    } else if (call->kind == PROFILE_CALL_SET) {
-        touch(walk, call->set.object, call->number, PAGE_WRITE);
-    } else if (call->kind == PROFILE_CALL_GRAPH_LAUNCH) {
-        touch_graph(walk, call);
-    }
-}
-
 static bool take_call(void *user, const struct profile_call *call)
 {
     struct walk *walk = user;
@@ -302,86 +214,11 @@ static bool take_call(void *user, const struct profile_call *call)
     else
         page_rest_add(walk->rest, call);
     walk->seen++;
-    touch_objects(walk, call);
+    page_touching_take(walk->touching, call);
     return !walk->page->failed;
 }
 
 // --- The sections --------------------------------------------------------------------------------
-
-// Sorts touches by object, keeping the order of calls. Several touches of an object by one call
-// become one.
-static void sort_touches(struct page *page)
-{
-    const size_t count = page->touches.count, objects = page->objects.count;
-    const struct page_touch *from = page->touches.items;
-    struct page_touch *to = malloc((count + 1) * sizeof(*to));
-    size_t *next = calloc(objects + 2, sizeof(*next)), kept = 0;
-    page->failed |= !to || !next;
-    if (!page->failed) {
-        for (size_t i = 0; i < count; i++)
-            next[from[i].object + 1]++;
-        for (size_t i = 0; i < objects; i++)
-            next[i + 1] += next[i];
-        for (size_t i = 0; i < count; i++)
-            to[next[from[i].object]++] = from[i];
-        for (size_t i = 0; i < count; i++) {
-            if (kept && to[kept - 1].object == to[i].object && to[kept - 1].call == to[i].call)
-                to[kept - 1].how |= to[i].how;
-            else
-                to[kept++] = to[i];
-        }
-        free(page->touches.items);
-        page->touches.items = to;
-        page->touches.capacity = count + 1;
-        page->touches.count = kept;
-        to = NULL;
-    }
-    free(to);
-    free(next);
-}
-
-// Writes an array for each object. Each touch is the distance to the previous touch in calls, times
-// four, plus how. A touch is left out if another one of the same kind came less than `gap` calls
-// before it, unless it is the object's last.
-static bool put_touches(struct page *page, uint64_t gap, size_t most_bytes, uint64_t *shown)
-{
-    const struct page_touch *rows = page->touches.items;
-    struct page_section section;
-    struct base_json *json = &section.json;
-    size_t at = 0;
-    *shown = 0;
-    page_begin(&section, false);
-    for (uint32_t object = 0; object < page->objects.count; object++) {
-        uint64_t before = 0, last[4] = {0};
-        base_json_begin_array(json);
-        for (; at < page->touches.count && rows[at].object == object; at++) {
-            const struct page_touch *row = &rows[at];
-            bool is_last = at + 1 == page->touches.count || rows[at + 1].object != object;
-            if (last[row->how] && row->call - last[row->how] < gap && !is_last)
-                continue;
-            base_json_u64(json, (row->call - before) * 4 + row->how);
-            before = last[row->how] = row->call;
-            ++*shown;
-        }
-        base_json_end_array(json);
-    }
-    return page_end(page, &section, "touches", most_bytes);
-}
-
-static void put_all_touches(struct page *page, size_t most_bytes)
-{
-    uint64_t shown = 0;
-    sort_touches(page);
-    for (uint64_t gap = 1; !page->failed && !put_touches(page, gap, most_bytes, &shown); gap *= 2) {
-        if (gap > page->data->calls) { // not even the first and last touches fit
-            page->touches.count = 0;
-            put_touches(page, 1, most_bytes, &shown);
-            break;
-        }
-    }
-    page_omit(page, "accesses", shown, page->touches.count,
-              "the first of several close ones; bars and findings use all");
-}
 
 static bool put_calls(struct walk *walk, size_t most_bytes)
 {
@@ -439,7 +276,7 @@ static bool put_calls(struct walk *walk, size_t most_bytes)
 static enum base_code walk_calls(struct walk *walk, struct base_error *error)
 {
     struct page *page = walk->page;
-    page->touches.count = walk->calls.count = walk->shapes.count = 0;
+    walk->calls.count = walk->shapes.count = 0;
     base_map_fini(&walk->known);
     base_map_fini(&walk->ends);
     walk->known = walk->ends = (struct base_map){0};
@@ -447,11 +284,10 @@ static enum base_code walk_calls(struct walk *walk, struct base_error *error)
     memset(walk->rest, 0, sizeof(*walk->rest));
     walk->rest->by_number = analyze_is_simulated(page->data->analysis);
     walk->rest->end = walk->rest->by_number ? (int64_t)page->data->calls + 1 : page->data->last_ns;
-    enum base_code code = profile_accesses_begin(page->profile, &walk->accesses, error);
-    walk->access = profile_accesses_next(walk->accesses);
+    enum base_code code = page_touching_begin(walk->touching, error);
     if (code == BASE_OK)
         code = profile_each_call(page->profile, take_call, walk, error);
-    enum base_code ended = profile_accesses_end(walk->accesses, code == BASE_OK ? error : NULL);
+    enum base_code ended = page_touching_end(walk->touching, code == BASE_OK ? error : NULL);
     return code == BASE_OK ? ended : code;
 }
 
@@ -477,7 +313,7 @@ enum base_code page_put_calls(struct page *page, struct base_error *error)
     page->failed |= !walk.rest;
     enum base_code code = BASE_OK;
     if (!page->failed)
-        code = profile_each_graph(page->profile, take_graph, &walk, error);
+        code = page_touching_new(page, &walk.touching, error);
     walk.most = (page->left - reserved - PAGE_TOUCH_BYTES) / CALL_BYTES;
     while (code == BASE_OK && !page->failed && !done) {
         size_t room = page->left - reserved - PAGE_TOUCH_BYTES;
@@ -492,7 +328,7 @@ enum base_code page_put_calls(struct page *page, struct base_error *error)
         page_omit(page, "calls", walk.calls.count, page->data->calls,
                   "those of findings, peaks and objects, the longest, and a sample of the "
                   "others; sums cover the rest");
-        put_all_touches(page, page->left - reserved);
+        page_put_touches(page, page->left - reserved);
     }
     free(walk.rest);
     base_array_fini(&walk.wanted);
@@ -500,7 +336,6 @@ enum base_code page_put_calls(struct page *page, struct base_error *error)
     base_array_fini(&walk.shapes);
     base_map_fini(&walk.known);
     base_map_fini(&walk.ends);
-    base_array_fini(&walk.graphs);
-    base_array_fini(&walk.node_touches);
+    page_touching_free(walk.touching);
     return code;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by html_calls.c, which walks over the calls, and html_rest.c, which sums up calls that are
-// not in the page. Inner header of src/report.
+// Shared by html_calls.c, which walks over the calls, html_touches.c, which collects what they
+// accessed, and html_rest.c, which sums up calls that are not in the page. Inner header of
+// src/report.
 #ifndef GLINT_REPORT_HTML_CALLS_H
 #define GLINT_REPORT_HTML_CALLS_H
 
@@ -30,5 +31,19 @@ void page_rest_put(const struct page_rest *rest, struct base_json *json);
 // memory ran out.
 bool page_to_host_clock(struct base_map *ends, uint32_t stream, int64_t called_ns,
                         int64_t *start_ns, int64_t *end_ns);
+
+// Reads the graphs. The caller calls page_touching_free, also after a failure; NULL is allowed.
+struct page_touching;
+enum base_code page_touching_new(struct page *page, struct page_touching **touching,
+                                 struct base_error *error);
+void page_touching_free(struct page_touching *touching);
+// Forgets all touches, and begins with the first call. After success or failure, the caller calls
+// page_touching_end.
+enum base_code page_touching_begin(struct page_touching *touching, struct base_error *error);
+// Adds what a call accessed to page->touches. Calls come in the order of their numbers.
+void page_touching_take(struct page_touching *touching, const struct profile_call *call);
+enum base_code page_touching_end(struct page_touching *touching, struct base_error *error);
+// Writes as many touches as fit.
+void page_put_touches(struct page *page, size_t most_bytes);
 
 #endif

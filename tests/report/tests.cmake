@@ -3,7 +3,7 @@
 # cases (command-line tests use it too), a trace decoder, an allocator that fails on demand, and the
 # tests that check JSON and SARIF against their schemas and traces against their profiles.
 
-foreach(program IN ITEMS write_samples write_waste write_waits write_caches write_pairs write_page write_flow check_perfetto)
+foreach(program IN ITEMS write_samples write_waste write_waits write_caches write_pairs write_page write_flow write_reach check_perfetto)
     add_executable(report_${program} report/${program}.c)
     set_target_properties(report_${program} PROPERTIES
         OUTPUT_NAME ${program} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/report)
