@@ -40,7 +40,7 @@ void record_names_destroy(struct record_names *names)
     free(names);
 }
 
-static const struct source *read_source(struct record_names *names, const char *path)
+static const struct source *read_path(struct record_names *names, const char *path)
 {
     for (unsigned i = 0; i < FILES_MOST; i++)
         if (names->files[i].path && !strcmp(names->files[i].path, path))
@@ -57,6 +57,20 @@ static const struct source *read_source(struct record_names *names, const char *
         source->clean = record_ctext_clean(text, source->length);
     free(text);
     return source;
+}
+
+// Reads the frame's file where the compiler found it; if it is not there, as the name says.
+static const struct source *read_source(struct record_names *names,
+                                        const struct record_symbols_frame *frame)
+{
+    struct base_buf path = {0};
+    const struct source *source = NULL;
+    if (frame->folder && frame->file[0] != '/') {
+        base_buf_printf(&path, "%s/%s", frame->folder, frame->file);
+        source = path.failed ? NULL : read_path(names, path.text);
+    }
+    base_buf_fini(&path);
+    return source && source->clean ? source : read_path(names, frame->file);
 }
 
 // "space::make<float>(int)" is called as make.
@@ -99,7 +113,7 @@ static bool name_from_source(struct record_names *names, const struct record_sym
                 break;
             continue;
         }
-        const struct source *source = read_source(names, frame->file);
+        const struct source *source = read_source(names, frame);
         name.length = 0;
         bool current = !frame->built_s || source->written_s <= frame->built_s;
         enum record_names_strength strength =

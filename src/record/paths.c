@@ -57,6 +57,7 @@ static void add_frame(struct paths *paths, struct base_arena *arena, uint32_t im
     *frame = found ? *found : (struct record_symbols_frame){.offset = offset};
     frame->function = keep(arena, frame->function);
     frame->file = keep(arena, frame->file);
+    frame->folder = keep(arena, frame->folder);
     *row = (struct profile_frame){.function = frame->function,
                                   .file = frame->file,
                                   .line = frame->line,
@@ -228,8 +229,8 @@ static void write_all(struct paths *paths)
                                          (uint32_t)paths->rows.count, stack->truncated,
                                          paths->called.length ? paths->called.text : NULL};
         profile_add_path(session->writer, &row, &session->error);
-        for (size_t k = 0; k < paths->rows.count; k++)
-            record_sources_want(session, paths->rows.items[k].file);
+        for (size_t k = 0; k < paths->frames.count; k++)
+            record_sources_want_frame(session, &paths->frames.items[k]);
         write_stack(session, stack);
         while (object < session->objects_made.count &&
                session->objects_made.items[object].stack < stack->number)

@@ -39,8 +39,8 @@ bool record_site(struct record_session *session, struct record_piece *piece)
     site.function = name;
     site.inlined_function = inlined_name;
     profile_add_kernel_site(session->writer, &site, &session->error);
-    record_sources_want(session, site.file);
-    record_sources_want(session, site.at_file);
+    record_sources_want(session, site.file, site.line);
+    record_sources_want(session, site.at_file, site.at_line);
     free(name);
     free(inlined_name);
     if (array)

@@ -136,8 +136,8 @@ void record_session_close(struct record_session *session, enum profile_ending en
     base_buf_fini(&session->record);
     base_array_fini(&session->images);
     base_array_fini(&session->stacks);
-    base_array_fini(&session->source_names);
-    base_map_fini(&session->sources);
+    base_array_fini(&session->sources);
+    base_map_fini(&session->source_index);
     base_array_fini(&session->image_paths);
     base_array_fini(&session->frames);
     base_array_fini(&session->nodes);

@@ -27,6 +27,13 @@ struct record_session_object {
     uint32_t stack; // determined when the session ends
 };
 
+// A source file that call paths or kernels name (sources.h). Its texts are in the arena.
+struct record_session_source {
+    const char *name, *folder; // folder: in which the compiler ran; NULL: unknown
+    int64_t built_s;           // when the code was built of it, seconds since 1970; 0: unknown
+    uint32_t line;             // the last line that is named
+};
+
 struct record_session {
     int pid;
     int pidfd;     // readable when the process has ended; -1: not available
@@ -52,14 +59,13 @@ struct record_session {
     BASE_ARRAY(struct profile_node) nodes;          // of the graph whose records are coming in
     uint64_t graph;                                 // number of that graph
     BASE_ARRAY(struct record_session_object) objects_made;
-    struct base_map allocations; // from an allocating call to its stack
-    struct base_map waiting;     // from a copy or fill that waited to its duration
-    struct base_map named;       // objects that the program has named
-    struct base_map untold;      // watched launches without an EVENT_TOLD record so far
-    struct base_map sources;     // names of source files; their texts are in the map
-    BASE_ARRAY(const char *)
-    source_names;                 // the same in the order of their appearance; in the arena
-    struct record_caches *caches; // caches.h; NULL: none yet
+    struct base_map allocations;  // from an allocating call to its stack
+    struct base_map waiting;      // from a copy or fill that waited to its duration
+    struct base_map named;        // objects that the program has named
+    struct base_map untold;       // watched launches without an EVENT_TOLD record so far
+    struct base_map source_index; // from the name of a source file to its index + 1
+    BASE_ARRAY(struct record_session_source) sources;          // in the order of their appearance
+    struct record_caches *caches;                              // caches.h; NULL: none yet
     bool nameless, has_caches, cold_caches;                    // of record_request
     void (*progress)(void *user, uint64_t done, uint64_t all); // may be NULL
     void *user;

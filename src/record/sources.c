@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds and stores source files. A relative name is searched for in the folders where the program
-// may have been compiled, starting from where it ran. Only files whose names are those of source
-// files are stored, up to a limit for each and for all.
+// Finds and stores source files. A relative name is one in the folder where the compiler ran; if it
+// is not there, it is searched for from where the program ran and lies. Only files whose names are
+// those of source files are stored, up to a limit for each and for all. A file is marked if it was
+// edited since the code was built: its lines are not those that ran.
 #include "sources.h"
 
 #include <stdlib.h>
@@ -10,17 +11,44 @@
 
 enum { MOST_FILES = 200, MOST_FILE_BYTES = 1 << 20, MOST_BYTES = 8 << 20 };
 
-void record_sources_want(struct record_session *session, const char *file)
+// Returns the row of a file, which may be new; NULL if it is not to be stored, or memory ran out.
+static struct record_session_source *row_of(struct record_session *session, const char *file)
 {
-    if (!file || session->nameless || session->source_names.count == MOST_FILES ||
-        base_map_get_str(&session->sources, base_str(file)))
-        return;
+    const uint64_t *known = file && !session->nameless
+                                ? base_map_get_str(&session->source_index, base_str(file))
+                                : NULL;
+    if (known)
+        return &session->sources.items[*known - 1];
+    if (!file || session->nameless || session->sources.count == MOST_FILES)
+        return NULL;
     const char *kept = base_alloc_text(&session->arena, file, strlen(file)); // the map borrows it
-    if (!kept || !base_map_put_str(&session->sources, base_str(kept), NULL))
-        return;
-    const char **name = base_array_push(&session->source_names);
-    if (name)
-        *name = kept;
+    uint64_t *slot = kept ? base_map_put_str(&session->source_index, base_str(kept), NULL) : NULL;
+    struct record_session_source *row = slot ? base_array_push(&session->sources) : NULL;
+    if (row) {
+        row->name = kept;
+        *slot = session->sources.count;
+    } else if (slot) {
+        base_map_remove_str(&session->source_index, base_str(kept));
+    }
+    return row;
+}
+
+void record_sources_want(struct record_session *session, const char *file, uint32_t line)
+{
+    struct record_session_source *row = row_of(session, file);
+    if (row && row->line < line)
+        row->line = line;
+}
+
+void record_sources_want_frame(struct record_session *session,
+                               const struct record_symbols_frame *frame)
+{
+    struct record_session_source *row = row_of(session, frame->file);
+    record_sources_want(session, frame->file, frame->line);
+    if (row && !row->folder && frame->folder)
+        row->folder = base_alloc_text(&session->arena, frame->folder, strlen(frame->folder));
+    if (row && row->built_s < frame->built_s)
+        row->built_s = frame->built_s;
 }
 
 static bool is_source(const char *name)
@@ -36,38 +64,54 @@ static bool is_source(const char *name)
     return false;
 }
 
+// A source file, and what is known about it.
 struct found {
-    char *text; // NULL: not found
+    const struct record_session_source *source;
+    int64_t built_s; // if the row does not know it
+    char *text;      // NULL: not found
     size_t length;
     bool changed;
 };
 
-// Reads the path if it is a regular file of acceptable size.
-static bool try_path(const struct record_session *session, const struct base_buf *path,
-                     struct found *found)
+static bool has_line(const char *text, uint32_t line)
+{
+    while (line > 1 && (text = strchr(text, '\n'))) {
+        text++;
+        line--;
+    }
+    return text && *text;
+}
+
+// Reads the path if it is a regular file of acceptable size. The file is changed if it is newer
+// than the code that was built of it, or does not have the lines that the code names.
+static bool try_path(const struct base_buf *path, struct found *found)
 {
     struct stat about;
     struct base_error error = {0};
-    const int64_t started_s = session->program.start_unix_ns / 1000000000;
+    const struct record_session_source *source = found->source;
+    const int64_t built_s = source->built_s ? source->built_s : found->built_s;
     if (path->failed || stat(path->text, &about) != 0 || !S_ISREG(about.st_mode) ||
         about.st_size > MOST_FILE_BYTES ||
         base_file_read(path->text, &found->text, &found->length, &error) != BASE_OK)
         return false;
-    found->changed = started_s && (int64_t)about.st_mtime > started_s;
+    found->changed =
+        (built_s && (int64_t)about.st_mtime > built_s) || !has_line(found->text, source->line);
     return true;
 }
 
-// Tries the folder and all folders above it. Relative names in debug information refer to the
-// folder in which the compiler ran, which is often one of these.
-static bool try_folders(const struct record_session *session, const char *folder, const char *name,
-                        struct base_buf *path, struct found *found)
+// Tries the folder and all folders above it. Where the sources have moved since they were compiled,
+// the program often still runs in one of them, or lies there. A file that does not have the named
+// lines is another one.
+static bool try_folders(const char *folder, struct base_buf *path, struct found *found)
 {
     size_t length = folder ? strlen(folder) : 0;
     while (length) {
         base_buf_clear(path);
-        base_buf_printf(path, "%.*s/%s", (int)length, folder, name);
-        if (try_path(session, path, found))
+        base_buf_printf(path, "%.*s/%s", (int)length, folder, found->source->name);
+        if (try_path(path, found) && !found->changed)
             return true;
+        free(found->text);
+        found->text = NULL;
         while (length && folder[length - 1] != '/')
             length--;
         length -= length > 0; // removes the slash
@@ -75,15 +119,31 @@ static bool try_folders(const struct record_session *session, const char *folder
     return false;
 }
 
-static bool find(const struct record_session *session, const char *name, struct base_buf *path,
-                 struct found *found)
+static bool find(const struct record_session *session, struct base_buf *path, struct found *found)
 {
+    const struct record_session_source *source = found->source;
     base_buf_clear(path);
-    base_buf_puts(path, name);
-    if (name[0] == '/' && try_path(session, path, found))
+    if (source->name[0] == '/')
+        base_buf_puts(path, source->name);
+    else if (source->folder)
+        base_buf_printf(path, "%s/%s", source->folder, source->name);
+    if (path->length && try_path(path, found))
         return true;
-    return try_folders(session, session->program.folder, name, path, found) ||
-           try_folders(session, session->program.executable, name, path, found);
+    return try_folders(session->program.folder, path, found) ||
+           try_folders(session->program.executable, path, found);
+}
+
+// Returns when the youngest code was built that call paths name, or the executable.
+static int64_t last_built_s(const struct record_session *session)
+{
+    struct stat about;
+    const char *executable = session->program.executable;
+    int64_t last = executable && stat(executable, &about) == 0 ? (int64_t)about.st_mtime : 0;
+    for (size_t i = 0; i < session->sources.count; i++) {
+        if (last < session->sources.items[i].built_s)
+            last = session->sources.items[i].built_s;
+    }
+    return last;
 }
 
 void record_sources_write(struct record_session *session)
@@ -91,16 +151,16 @@ void record_sources_write(struct record_session *session)
     struct base_buf path = {0};
     size_t bytes = 0;
     uint32_t number = 0;
-    for (size_t i = 0; i < session->source_names.count && session->error.code == BASE_OK; i++) {
-        const char *name = session->source_names.items[i];
-        struct found found = {0};
-        if (!name || !is_source(name) || !find(session, name, &path, &found))
+    const int64_t built_s = last_built_s(session);
+    for (size_t i = 0; i < session->sources.count && session->error.code == BASE_OK; i++) {
+        struct found found = {.source = &session->sources.items[i], .built_s = built_s};
+        if (!is_source(found.source->name) || !find(session, &path, &found))
             continue;
         // A text ends at a NUL: a file that has one is not source text.
         if (bytes + found.length <= MOST_BYTES && strlen(found.text) == found.length) {
             bytes += found.length;
-            const struct profile_source source = {++number, name, path.text, found.text,
-                                                  found.changed};
+            const struct profile_source source = {++number, found.source->name, path.text,
+                                                  found.text, found.changed};
             profile_add_source(session->writer, &source, &session->error);
         }
         free(found.text);

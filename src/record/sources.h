@@ -5,9 +5,13 @@
 #define GLINT_RECORD_SOURCES_H
 
 #include "session.h"
+#include "symbols.h"
 
-// Notes that a frame or site names the file; NULL is allowed.
-void record_sources_want(struct record_session *session, const char *file);
+// Notes that a site of a kernel names the line; a file of NULL is allowed.
+void record_sources_want(struct record_session *session, const char *file, uint32_t line);
+// Notes that a frame names its line.
+void record_sources_want_frame(struct record_session *session,
+                               const struct record_symbols_frame *frame);
 // Writes the files that were found. Called once, when the session ends.
 void record_sources_write(struct record_session *session);
 

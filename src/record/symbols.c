@@ -340,7 +340,10 @@ static void add_debug_frames(struct search *search, Dwfl_Module *module, uint64_
     if (!unit)
         return;
     bool columns = has_columns(unit);
-    struct record_symbols_frame frame = {.offset = offset};
+    Dwarf_Attribute folder_of;
+    const char *folder = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &folder_of));
+    folder = keep_text(search, folder);
+    struct record_symbols_frame frame = {.offset = offset, .folder = folder};
     Dwarf_Line *line = dwarf_getsrc_die(unit, address - bias);
     int number = 0, column = 0;
     if (line && !dwarf_lineno(line, &number) && number > 0) {
@@ -365,7 +368,7 @@ static void add_debug_frames(struct search *search, Dwfl_Module *module, uint64_
         frame.function = keep_function(search, linked ? linked : dwarf_diename(&scopes[i]));
         frame.inlined = !whole;
         search->frames[search->count++] = frame;
-        frame = (struct record_symbols_frame){.offset = offset};
+        frame = (struct record_symbols_frame){.offset = offset, .folder = folder};
         uint32_t file = number_of(&scopes[i], DW_AT_call_file);
         frame.line = number_of(&scopes[i], DW_AT_call_line);
         frame.column = columns ? number_of(&scopes[i], DW_AT_call_column) : 0;

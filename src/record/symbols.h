@@ -31,6 +31,7 @@ struct record_symbols_frame {
     uint64_t offset; // from the start of the function that is not inlined; if that is unknown, from
                      // the start of the image
     const char *file;      // NULL: unknown
+    const char *folder;    // in which the compiler ran, where relative files are; NULL: unknown
     uint32_t line, column; // 0: unknown. nvcc compiles a copy of the source, which has no columns
     bool inlined;          // into the next frame's function
     int64_t built_s;       // when the image's file was last written, seconds since 1970; 0: unknown

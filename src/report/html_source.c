@@ -34,7 +34,7 @@ struct wanted_file {
     const char *name; // as in the call path
     char *path;       // where the recorder found it; NULL: it did not
     char *text;
-    bool changed; // modified after the program was started
+    bool changed; // since the code was built, so that the text does not have the lines that ran
 };
 
 struct sources {
@@ -273,7 +273,7 @@ static void put_file(struct sources *sources, struct page_section *section, uint
     }
     base_json_end_array(json);
     put_requests(sources, section, index);
-    if (file->text)
+    if (file->text && !file->changed)
         put_text(sources, section, index);
     base_json_end_object(json);
 }

@@ -254,6 +254,22 @@ test("paper has the bars, in light colors", async () => {
     assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), colorScheme);
     await page.close();
   }
+  // Charts are drawn again for paper.
+  const charts = [];
+  for (const colorScheme of ["light", "dark"]) {
+    const page = await open("small.html", { colorScheme, hash: "#view=memory" });
+    await settle(page);
+    const [shown, printed] = await page.evaluate(() => {
+      const canvas = document.querySelector("#memory-chart canvas");
+      const before = canvas.toDataURL();
+      dispatchEvent(new Event("beforeprint"));
+      return [before, canvas.toDataURL()];
+    });
+    assert.equal(shown === printed, colorScheme === "light");
+    charts.push(printed);
+    await page.close();
+  }
+  assert.equal(charts[0], charts[1]);
 });
 
 await finish();

@@ -2,6 +2,7 @@
 // A canvas that fits its box at the screen's resolution. It is redrawn at most once per frame, in the colors of
 // the style sheet.
 import { useEffect, useRef } from "preact/hooks";
+import { lighten } from "./state";
 
 export interface Palette {
   text: string;
@@ -134,10 +135,14 @@ export function Canvas(props: { draw: Draw; class?: string; label?: string; them
   useEffect(redraw);
   // Paper does not wait for a frame.
   useEffect(() => {
-    addEventListener("beforeprint", paint);
+    const print = () => {
+      lighten();
+      paint();
+    };
+    addEventListener("beforeprint", print);
     addEventListener("afterprint", redraw);
     return () => {
-      removeEventListener("beforeprint", paint);
+      removeEventListener("beforeprint", print);
       removeEventListener("afterprint", redraw);
     };
   }, []);

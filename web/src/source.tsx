@@ -107,7 +107,7 @@ function File(props: { file: SourceFile; profile: Profile; selected: number; ope
       <summary>
         <span class="mono">{file.name}</span> {marks.size > 0 && <span class="soft">{format.plural(marks.size, "line")} with findings</span>}
         {!file.path && <span class="warning"> not found when the program was recorded: only line numbers are known</span>}
-        {file.changed && <span class="warning"> changed since the program ran: lines may have moved</span>}
+        {file.changed && <span class="warning"> edited since the program was built: its lines are not those that ran, and are not shown</span>}
       </summary>
       {file.path && file.path !== file.name && <p class="soft mono where">{file.path}</p>}
       <div class="code">

@@ -72,6 +72,11 @@ export function systemTheme(): Theme {
   return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 }
 
+// Paper is light. It does not wait for a rendering, and listeners run in any order, so canvases call this too.
+export function lighten(): void {
+  document.documentElement.dataset.theme = "light";
+}
+
 export function useTheme(): [Theme, () => void] {
   const [theme, set] = useState<Theme>(systemTheme);
   const [chosen, choose] = useState(false);
@@ -84,15 +89,13 @@ export function useTheme(): [Theme, () => void] {
     return () => media.removeEventListener("change", update);
   }, [chosen]);
   document.documentElement.dataset.theme = theme;
-  // Paper is light. Canvases draw themselves again after this (canvas.tsx), so it must not wait for a rendering.
   useEffect(() => {
-    const before = () => (document.documentElement.dataset.theme = "light");
     const after = () => (document.documentElement.dataset.theme = theme);
-    addEventListener("beforeprint", before, true);
-    addEventListener("afterprint", after, true);
+    addEventListener("beforeprint", lighten);
+    addEventListener("afterprint", after);
     return () => {
-      removeEventListener("beforeprint", before, true);
-      removeEventListener("afterprint", after, true);
+      removeEventListener("beforeprint", lighten);
+      removeEventListener("afterprint", after);
     };
   }, [theme]);
   return [
