@@ -40,6 +40,9 @@ function framesOf(profile: Profile, path: number): Frame[] {
   return frames.slice(Math.max(0, first));
 }
 
+// A function without its parameters, which differ only where it is overloaded.
+const shortName = (name: string): string => name.replace(/\s*\([^()]*\)( const)?$/, "") || name;
+
 const placeOf = (frame: Frame): string | null => (frame.file ? `${format.baseName(frame.file)}${frame.line ? `:${frame.line}` : ""}` : null);
 
 // Makes the tree of the given objects. `missing` is what objects use that are not in the page.
@@ -64,7 +67,7 @@ function treeOf(profile: Profile, objects: readonly number[], measure: Measure, 
     }
     for (const frame of outer) {
       const place = placeOf(frame);
-      node = childOf(node, `f${frame.name ?? place ?? "?"}`, frame.name ?? place ?? "?");
+      node = childOf(node, `f${frame.name ?? place ?? "?"}`, shortName(frame.name ?? place ?? "?"));
       if (place) node.places.add(place);
       add();
     }

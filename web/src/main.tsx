@@ -20,7 +20,7 @@ import "./style.css";
 const SHOWN = { overview: Overview, memory: Memory, objects: Objects, timeline: Timeline, source: Source, flow: Flow };
 const TITLES: Record<View, string> = { overview: "Overview", memory: "Memory", objects: "Objects", timeline: "Timeline", source: "Source", flow: "Value flow" };
 
-function ended(profile: Profile): string {
+function ended(profile: Profile): string[] {
   const { head } = profile;
   const how = head.ended === "exited" ? `exited with status ${head.code}` : head.ended === "signalled" ? `ended by signal ${head.code}` : head.ended;
   const device = head.devices[0]?.name;
@@ -28,7 +28,7 @@ function ended(profile: Profile): string {
   if (hasTimes(profile)) parts.push(`ran for ${format.ns(head.end_ns ?? head.summary.last_ns)}`);
   if (device) parts.push(`on ${hasTimes(profile) ? device : `a simulated ${device}: no times`}`);
   if (head.start_unix_ns) parts.push(new Date(head.start_unix_ns / 1e6).toISOString().slice(0, 16).replace("T", " ") + " UTC");
-  return parts.join(" · ");
+  return parts;
 }
 
 const HELP: [string, string][] = [
@@ -88,7 +88,14 @@ function Page({ profile }: { profile: Profile }) {
           <h1>
             <span class="brand">glint</span> <span class="mono">{command}</span>
           </h1>
-          <p class="soft">{ended(profile)}</p>
+          <p class="soft">
+            {ended(profile).map((part, i) => (
+              <>
+                {i > 0 && " · "}
+                <span class="part">{part}</span>
+              </>
+            ))}
+          </p>
         </div>
         <nav aria-label="views">
           {VIEWS.map((view) => (

@@ -110,6 +110,9 @@ function Failure({ profile }: ViewProps) {
   );
 }
 
+// A place in the program's own sources has a relative name; others have names that are long and say little.
+const shortPlace = (place: string | null): string => (place?.startsWith("/") ? format.baseName(place) : (place ?? ""));
+
 // Lists the worthwhile findings, or all: what was found, and what to do.
 function Findings({ profile, state, search, theme, all }: ViewProps & { all: boolean }) {
   const rows = useMemo(() => {
@@ -150,8 +153,10 @@ function Findings({ profile, state, search, theme, all }: ViewProps & { all: boo
       value: (row) => (
         <>
           <div>
-            <span class="pattern">{of(row).pattern}</span>
-            <span class="soft place">{of(row).place}</span>
+            <span class="pattern">{of(row).pattern}</span>{" "}
+            <span class="soft place" title={of(row).place ?? ""}>
+              {shortPlace(of(row).place)}
+            </span>
           </div>
           <div class="message">
             <Words text={of(row).message} />
