@@ -26,6 +26,17 @@ static unsigned distance(const char *one, size_t one_length, const char *other, 
     return rows[one_length % 3][other_length];
 }
 
+// Returns the first candidate that begins with the word; NULL if the word is too short to say much.
+static const char *begun_by(const char *word, const char *const *candidates, size_t count)
+{
+    const size_t length = strlen(word);
+    for (size_t i = 0; i < count && length >= 3; i++) {
+        if (strncmp(word, candidates[i], length) == 0)
+            return candidates[i];
+    }
+    return NULL;
+}
+
 const char *base_nearest(const char *word, const char *const *candidates, size_t count)
 {
     const char *nearest = NULL;
@@ -41,5 +52,5 @@ const char *base_nearest(const char *word, const char *const *candidates, size_t
             nearest = candidates[i];
         }
     }
-    return nearest;
+    return nearest ? nearest : begun_by(word, candidates, count);
 }

@@ -70,8 +70,8 @@ void base_buf_printf(struct base_buf *buf, const char *format, ...)
 // Adds spaces until the last line has at least `column` characters.
 void base_buf_pad(struct base_buf *buf, size_t column);
 
-// Returns the candidate that differs from a mistyped word in the fewest letters, or NULL if all
-// differ in too many.
+// Returns the candidate that differs from a mistyped word in the fewest letters. If all differ in
+// too many, returns one that begins with the word, or NULL.
 const char *base_nearest(const char *word, const char *const *candidates, size_t count);
 
 #endif

@@ -15,19 +15,20 @@ static const char usual_name[] = ".glint.toml";
 
 struct cli_check_request {
     struct report_check_request check;
-    bool json, holds;
+    const char *format; // NULL: by the output's extension
+    bool json, force, holds;
     const char *output;            // NULL: stdout
     const char *lists[MOST_LISTS]; // of --fail-on
     unsigned list_count;
 };
 
 static const struct cli_option options[] = {
-    {'F', "fail-on", "RULES", "comma-separated rules, instead of the file's; may be repeated",
+    {0, "fail-on", "RULES", "comma-separated rules, instead of the file's; may be repeated",
      .list = "any new worse growth unused-suppression", .patterns = cli_any_pattern},
     {'r', "rules", "FILE", "file of rules; default: .glint.toml, here or in a folder above"},
     {'b', "baseline", "FILE", "an older profile, for the rules new, worse and growth"},
-    {'f', "format", "FORMAT", "text (default) or json", .values = "text json"},
-    {'o', "output", "FILE", "where to write; default: standard output"},
+    CLI_FORMAT_OPTION("text or json; default: by FILE's extension, else text", "text json"),
+    CLI_OUTPUT_OPTIONS,
     {0, NULL, NULL, NULL},
 };
 
@@ -35,17 +36,18 @@ static bool take_option(void *user, const struct cli_option *option, const char 
 {
     struct cli_check_request *request = user;
     switch (option->letter) {
-    case 'F':
+    case 'r': request->check.rules_name = argument; break;
+    case 'b': request->check.baseline_name = argument; break;
+    case 'F': request->format = argument; break;
+    case 'o': request->output = argument; break;
+    case 'f': request->force = true; break;
+    default:
         if (request->list_count == MOST_LISTS) {
             cli_message("--fail-on can be given at most %d times", MOST_LISTS);
             return false;
         }
         request->lists[request->list_count++] = argument;
         break;
-    case 'r': request->check.rules_name = argument; break;
-    case 'b': request->check.baseline_name = argument; break;
-    case 'f': request->json = strcmp(argument, "json") == 0; break;
-    default: request->output = argument; break;
     }
     return true;
 }
@@ -151,8 +153,8 @@ static bool check(struct cli_check_request *request)
         (!of->baseline_name || profile_open(of->baseline_name, &of->baseline, &error) == BASE_OK);
     if (!good)
         cli_error(&error);
-    good = good && cli_output_write(request->output, inputs, of->baseline_name ? 2 : 1, write_check,
-                                    request);
+    good = good && cli_output_write(request->output, request->force, inputs,
+                                    of->baseline_name ? 2 : 1, write_check, request);
     profile_close(of->profile);
     profile_close(of->baseline);
     return good;
@@ -174,6 +176,7 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
         return CLI_FAILURE;
     }
     report_rules_init(&rules);
+    request.json = cli_output_is_json(request.format, request.output);
     request.check.name = file;
     request.check.rules = &rules;
     const bool good = read_rules(&request, &rules, &found) && check(&request);

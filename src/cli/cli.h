@@ -29,6 +29,17 @@ struct cli_option {
     bool (*patterns)(const struct analyze_description *pattern);
 };
 
+// Rows that several verbs share. A letter has the same meaning in all verbs (tests/cli/main).
+#define CLI_FORMAT_OPTION(help_text, value_words)                   \
+    {                                                               \
+        'F', "format", "FORMAT", help_text, .values = (value_words) \
+    }
+#define CLI_OUTPUT_OPTIONS                                              \
+    {'o', "output", "FILE", "write to FILE; default: standard output"}, \
+    {                                                                   \
+        'f', "force", NULL, "replace an existing file"                  \
+    }
+
 // A value for `patterns` that selects every pattern.
 bool cli_any_pattern(const struct analyze_description *pattern);
 
@@ -91,6 +102,14 @@ void cli_put_details(const struct cli_verb *verb, struct base_buf *out);
 
 void cli_print_help(const struct cli_verb *verb, FILE *out);
 
+// " (did you mean 'json'?)", or "" if no word is similar enough.
+struct cli_hint {
+    char text[96];
+};
+struct cli_hint cli_nearest(const char *word, const char *const *known, size_t count);
+// The same for words separated by blanks.
+struct cli_hint cli_nearest_of(const char *word, const char *known);
+
 // Prints "glint: ..." and a newline to stderr, with control characters escaped.
 void cli_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 // Prints "out of memory" in the same way.
@@ -98,8 +117,11 @@ void cli_no_memory(void);
 // Prints the whole chain of an error in the same way.
 void cli_error(const struct base_error *error);
 
-// Writes the text to a file, or to stdout if path is NULL or "-". Returns false after a message if
-// it fails.
-bool cli_write(const char *path, const struct base_buf *text);
+// Opens a file for writing, or returns stdout if path is NULL or "-". Replaces an existing regular
+// file only if `force`. Returns NULL after a message.
+FILE *cli_open_output(const char *path, bool force);
+
+// Writes the text to a file in the same way. Returns false after a message if it fails.
+bool cli_write(const char *path, bool force, const struct base_buf *text);
 
 #endif

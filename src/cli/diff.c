@@ -9,14 +9,15 @@
 
 struct cli_diff_request {
     struct report_diff_request diff;
-    bool json;
+    const char *format; // NULL: by the output's extension
+    bool json, force;
     const char *output; // NULL: stdout
 };
 
 static const struct cli_option options[] = {
-    {'f', "format", "FORMAT", "text (default) or json", .values = "text json"},
-    {'o', "output", "FILE", "write to FILE; default: standard output"},
-    {'t', "tolerance", "PERCENT", "treat times that differ by less as equal; default: 10"},
+    CLI_FORMAT_OPTION("text or json; default: by FILE's extension, else text", "text json"),
+    CLI_OUTPUT_OPTIONS,
+    {0, "tolerance", "PERCENT", "treat times that differ by less as equal; default: 10"},
     {'n', "limit", "N", "text: show at most N rows of a list; default: 20; 0: all"},
     {0, NULL, NULL, NULL},
 };
@@ -38,15 +39,16 @@ static bool take_option(void *user, const struct cli_option *option, const char 
     unsigned long number = 0;
     bool good = true;
     switch (option->letter) {
-    case 'f': request->json = strcmp(argument, "json") == 0; break;
+    case 'F': request->format = argument; break;
     case 'o': request->output = argument; break;
-    case 't':
-        good = take_number(option, argument, 1000, &number);
-        request->diff.tolerance_percent = (uint32_t)number;
-        break;
-    default:
+    case 'f': request->force = true; break;
+    case 'n':
         good = take_number(option, argument, 1000000000, &number);
         request->diff.most = number;
+        break;
+    default:
+        good = take_number(option, argument, 1000, &number);
+        request->diff.tolerance_percent = (uint32_t)number;
         break;
     }
     return good;
@@ -70,7 +72,8 @@ static bool diff(struct cli_diff_request *request)
         if (!good)
             cli_error(&error);
     }
-    good = good && cli_output_write(request->output, request->diff.names, 2, write_diff, request);
+    good = good && cli_output_write(request->output, request->force, request->diff.names, 2,
+                                    write_diff, request);
     for (unsigned i = 0; i < 2; i++)
         profile_close(request->diff.profiles[i]);
     return good;
@@ -90,6 +93,7 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
         cli_message("two profiles are needed; try 'glint diff --help'");
         return CLI_FAILURE;
     }
+    request.json = cli_output_is_json(request.format, request.output);
     request.diff.names[0] = files[0];
     request.diff.names[1] = files[1];
     return diff(&request) ? 0 : CLI_FAILURE;

@@ -96,17 +96,15 @@ static bool put_section(const char *page, const char *name, struct base_buf *out
 
 static bool explain(const char *name, struct base_buf *out)
 {
-    const char *names[ANALYZE_PATTERNS], *nearest;
+    const char *names[ANALYZE_PATTERNS];
     struct base_buf path = {0};
     struct base_error error = {0};
     char *page = NULL;
     size_t length;
     if (analyze_find_pattern(name, strlen(name)) == ANALYZE_PATTERNS) {
         analyze_list_patterns(names);
-        nearest = base_nearest(name, names, ANALYZE_PATTERNS);
-        cli_message("there is no pattern '%s'%s%s%s; 'glint explain' lists them", name,
-                    nearest ? " (did you mean '" : "", nearest ? nearest : "",
-                    nearest ? "'?)" : "");
+        cli_message("there is no pattern '%s'%s; 'glint explain' lists them", name,
+                    cli_nearest(name, names, ANALYZE_PATTERNS).text);
         return false;
     }
     bool good = cli_program_prefix(&path);
@@ -144,7 +142,7 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
         good = explain(name, &out);
     if (good && out.failed)
         cli_no_memory();
-    good = good && !out.failed && cli_write(NULL, &out);
+    good = good && !out.failed && cli_write(NULL, false, &out);
     base_buf_fini(&out);
     return good ? 0 : CLI_FAILURE;
 }

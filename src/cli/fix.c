@@ -35,7 +35,7 @@ static const struct cli_option options[] = {
     {0, "except", "LIST", "apply all but these remedies or places; may be repeated",
      .patterns = cli_fix_has_remedy},
     {'t', "threshold", "NAME=N", "set a threshold, as for glint report; may be repeated"},
-    {'n', "dry-run", NULL, "print what would be corrected, and run nothing"},
+    {0, "dry-run", NULL, "print what would be corrected, and run nothing"},
     {0, "no-native", NULL, "do not run the program natively to compare the run time"},
     {0, "verify", NULL, "run the program natively twice, and compare output and exit status"},
     {'c', "compare", "FILE", "also compare this file; implies --verify; may be repeated"},
@@ -74,7 +74,6 @@ static bool take_option(void *user, const struct cli_option *option, const char 
     case 'f': request->force = true; return true;
     case 'q': request->quiet = request->program.quiet = true; return true;
     case 't': return cli_thresholds_take(&request->choice.thresholds, argument);
-    case 'n': request->dry_run = true; return true;
     case 'c': request->verifies = true; return add_file(&request->verify, argument);
     case 0: break;
     default: return cli_program_take_option(&request->program, option, argument);
@@ -83,7 +82,9 @@ static bool take_option(void *user, const struct cli_option *option, const char 
         return add_list(request->choice.only, &request->choice.only_count, "only", argument);
     if (strcmp(option->name, "except") == 0)
         return add_list(request->choice.except, &request->choice.except_count, "except", argument);
-    if (strcmp(option->name, "no-native") == 0)
+    if (strcmp(option->name, "dry-run") == 0)
+        request->dry_run = true;
+    else if (strcmp(option->name, "no-native") == 0)
         request->no_native = true;
     else if (strcmp(option->name, "protect-pages") == 0)
         request->protects = true;
@@ -266,7 +267,7 @@ static bool write_plan(struct fix_job *job)
     struct base_buf text = {0};
     plan_write(&job->subject.plan, &text);
     bool good =
-        cli_runs_file(&job->runs, "plan", "", &job->plan) && cli_write(job->plan.text, &text);
+        cli_runs_file(&job->runs, "plan", "", &job->plan) && cli_write(job->plan.text, true, &text);
     base_buf_fini(&text);
     return good;
 }
@@ -452,7 +453,7 @@ static int print_plan(struct fix_job *job, char *program)
         if (cli_fix_subject_why_nothing(&job->subject, &text))
             base_buf_puts(&text, "\n\n");
         cli_fix_subject_put(&job->subject, &text);
-        good = cli_write(NULL, &text);
+        good = cli_write(NULL, false, &text);
     }
     base_buf_fini(&text);
     base_buf_fini(&path);

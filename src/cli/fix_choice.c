@@ -62,10 +62,14 @@ static bool mark_word(const struct cli_fix_subject *subject, const char *option,
         marks[i] |= meant;
         any |= meant;
     }
-    if (!any)
+    if (!any) {
+        struct base_buf known = {0};
+        cli_fix_put_patterns(&known, " ");
         cli_message("--%s: '%s' is neither a pattern that has a remedy nor a function or file of a "
-                    "place that can be corrected",
-                    option, word);
+                    "place that can be corrected%s",
+                    option, word, known.text ? cli_nearest_of(word, known.text).text : "");
+        base_buf_fini(&known);
+    }
     return any;
 }
 

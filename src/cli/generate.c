@@ -86,7 +86,7 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
     bool good = generate(words[0], words[1], &out);
     if (good && out.failed)
         cli_no_memory();
-    good = good && !out.failed && cli_write(NULL, &out);
+    good = good && !out.failed && cli_write(NULL, false, &out);
     base_buf_fini(&out);
     return good ? 0 : CLI_FAILURE;
 }

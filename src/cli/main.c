@@ -49,6 +49,13 @@ int main(int argc, char **argv)
         cli_print_help(cli_verbs[i], stdout);
         return 0;
     }
-    cli_message("unknown verb '%s'; 'glint --help' lists the verbs", verb);
+    const char *names[sizeof(cli_verbs) / sizeof(cli_verbs[0])];
+    size_t count = 0;
+    for (int i = 0; cli_verbs[i]; i++) {
+        if (!cli_verbs[i]->hidden)
+            names[count++] = cli_verbs[i]->name;
+    }
+    cli_message("unknown verb '%s'%s; 'glint --help' lists the verbs", verb,
+                cli_nearest(verb, names, count).text);
     return CLI_OWN_FAILURE;
 }

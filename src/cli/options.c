@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli.h"
 
@@ -41,20 +42,61 @@ void cli_error(const struct base_error *error)
     cli_message("%s", text);
 }
 
-bool cli_write(const char *path, const struct base_buf *text)
+// Files that are not regular, such as /dev/null or a pipe, are written to and never replaced.
+FILE *cli_open_output(const char *path, bool force)
 {
-    bool to_stdout = !path || strcmp(path, "-") == 0;
-    FILE *file = to_stdout ? stdout : fopen(path, "w");
-    if (!file) {
-        cli_message("cannot write %s: %m", path);
-        return false;
+    struct stat status;
+    if (!path || strcmp(path, "-") == 0)
+        return stdout;
+    if (!force && stat(path, &status) == 0 && S_ISREG(status.st_mode)) {
+        cli_message("%s already exists; use -f to replace it", path);
+        return NULL;
     }
+    FILE *file = fopen(path, "we");
+    if (!file)
+        cli_message("cannot write %s: %m", path[0] ? path : "a file without a name");
+    return file;
+}
+
+bool cli_write(const char *path, bool force, const struct base_buf *text)
+{
+    FILE *file = cli_open_output(path, force);
+    if (!file)
+        return false;
     bool good = text->length == 0 || fwrite(text->text, text->length, 1, file) == 1;
-    good &= to_stdout ? fflush(file) == 0 : fclose(file) == 0;
+    good &= file == stdout ? fflush(file) == 0 : fclose(file) == 0;
     if (!good)
-        cli_message("cannot write %s: %m", to_stdout ? "the output" : path);
+        cli_message("cannot write %s: %m", file == stdout ? "the output" : path);
     return good;
 }
+
+// --- Similar words -------------------------------------------------------------------------------
+
+struct cli_hint cli_nearest(const char *word, const char *const *known, size_t count)
+{
+    struct cli_hint hint = {""};
+    const char *nearest = base_nearest(word, known, count);
+    if (nearest)
+        snprintf(hint.text, sizeof(hint.text), " (did you mean '%.60s'?)", nearest);
+    return hint;
+}
+
+struct cli_hint cli_nearest_of(const char *word, const char *known)
+{
+    enum { MOST_WORDS = 96 };
+    const char *words[MOST_WORDS];
+    char *copy = strdup(known), *rest = copy;
+    size_t count = 0;
+    for (char *next; rest && count < MOST_WORDS && (next = strsep(&rest, " "));) {
+        if (*next)
+            words[count++] = next;
+    }
+    const struct cli_hint hint = cli_nearest(word, words, count);
+    free(copy);
+    return hint;
+}
+
+// --- Help ----------------------------------------------------------------------------------------
 
 static void print_row(FILE *out, const struct cli_option *option)
 {
@@ -146,10 +188,37 @@ static bool is_value(const struct cli_option *option, const char *argument)
             base_buf_puts(&known, next.length ? ", " : " or ");
         base_buf_add(&known, word.text, word.length);
     }
-    cli_message("--%s takes %s, not '%s'", option->name, known.text ? known.text : "nothing",
-                argument);
+    cli_message("--%s takes %s, not '%s'%s", option->name, known.text ? known.text : "nothing",
+                argument, cli_nearest_of(argument, option->values).text);
     base_buf_fini(&known);
     return false;
+}
+
+// Says what is wrong with an option: it lacks its argument, is unknown, or begins several names.
+static void refuse(const struct cli_verb *verb, const char *word, bool lacks_argument)
+{
+    struct base_buf names = {0}, begun = {0};
+    const size_t length = strcspn(word, "=");
+    unsigned count = 0;
+    for (const struct cli_option *option = verb->options; option->name; option++) {
+        base_buf_printf(&names, "--%s ", option->name);
+        if (strncmp(word, "--", 2) != 0 || strncmp(option->name, word + 2, length - 2) != 0)
+            continue;
+        base_buf_printf(&begun, "%s--%s", count++ ? ", " : "", option->name);
+    }
+    base_buf_puts(&names, "--help");
+    char *whole = strndup(word, length);
+    if (lacks_argument)
+        cli_message("%s needs an argument", word);
+    else if (count > 1 && !begun.failed)
+        cli_message("%s is ambiguous: %s", word, begun.text);
+    else
+        cli_message("unknown option %s%s", word,
+                    whole && !names.failed ? cli_nearest_of(whole, names.text).text : "");
+    cli_message("try 'glint %s --help'", verb->name);
+    free(whole);
+    base_buf_fini(&names);
+    base_buf_fini(&begun);
 }
 
 int cli_options(const struct cli_verb *verb, int argc, char **argv,
@@ -178,9 +247,7 @@ int cli_options(const struct cli_verb *verb, int argc, char **argv,
             return -2;
         }
         if (found == '?' || found == ':') {
-            const char *word = argv[optind - 1];
-            cli_message(found == ':' ? "%s needs an argument" : "unknown option %s", word);
-            cli_message("try 'glint %s --help'", verb->name);
+            refuse(verb, argv[optind - 1], found == ':');
             return -1;
         }
         const struct cli_option *option = NULL;

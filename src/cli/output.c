@@ -2,6 +2,7 @@
 // Writes reports to a file or to standard output.
 #include "output.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +52,24 @@ bool cli_output_is_file(const char *one, const char *other)
            a.st_ino == b.st_ino;
 }
 
-bool cli_output_write(const char *path, const char *const *inputs, unsigned input_count,
+struct cli_extension cli_output_extension(const char *path)
+{
+    struct cli_extension extension = {""};
+    const char *slash = path ? strrchr(path, '/') : NULL, *name = slash ? slash + 1 : path;
+    const char *dot = name ? strrchr(name, '.') : NULL;
+    if (!dot || strlen(dot) > sizeof(extension.text))
+        return extension;
+    for (size_t i = 0; dot[1 + i]; i++)
+        extension.text[i] = (char)tolower((unsigned char)dot[1 + i]);
+    return extension;
+}
+
+bool cli_output_is_json(const char *format, const char *output)
+{
+    return strcmp(format ? format : cli_output_extension(output).text, "json") == 0;
+}
+
+bool cli_output_write(const char *path, bool force, const char *const *inputs, unsigned input_count,
                       cli_output_report *report, void *user)
 {
     const bool to_stdout = !path || strcmp(path, "-") == 0;
@@ -61,11 +79,11 @@ bool cli_output_write(const char *path, const char *const *inputs, unsigned inpu
             return false;
         }
     }
-    struct cli_output output = {.file = to_stdout ? stdout : fopen(path, "w")};
-    if (!output.file) {
-        cli_message("cannot write %s: %m", path);
+    struct stat status;
+    const bool existed = !to_stdout && stat(path, &status) == 0;
+    struct cli_output output = {.file = cli_open_output(path, force)};
+    if (!output.file)
         return false;
-    }
     const struct report_style style = cli_output_style(output.file);
     struct base_error error = {0};
     const enum base_code code = report(user, &style, cli_output_put, &output, &error);
@@ -75,5 +93,7 @@ bool cli_output_write(const char *path, const char *const *inputs, unsigned inpu
         cli_message("cannot write %s: %s", to_stdout ? "the output" : path, strerror(output.error));
     else if (code != BASE_OK)
         cli_error(&error);
+    if ((output.error || code != BASE_OK) && !to_stdout && !existed)
+        unlink(path);
     return code == BASE_OK && !output.error;
 }

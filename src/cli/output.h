@@ -22,9 +22,19 @@ bool cli_output_is_file(const char *one, const char *other);
 typedef enum base_code cli_output_report(void *user, const struct report_style *style,
                                          report_write *write, void *to, struct base_error *error);
 
+// Returns what follows the last dot of the file's name, in lower case; "" if path is NULL or has
+// none, or if it is longer than the formats' extensions.
+struct cli_extension {
+    char text[16];
+};
+struct cli_extension cli_output_extension(const char *path);
+
+// Returns whether JSON is asked for: by the format, or if that is NULL by the output's extension.
+bool cli_output_is_json(const char *format, const char *output);
+
 // Writes a report to a file, or to stdout if path is NULL or "-". Refuses to overwrite one of the
-// input files. Returns false after a message.
-bool cli_output_write(const char *path, const char *const *inputs, unsigned input_count,
+// input files, and without `force` any regular file. Returns false after a message.
+bool cli_output_write(const char *path, bool force, const char *const *inputs, unsigned input_count,
                       cli_output_report *report, void *user);
 
 #endif

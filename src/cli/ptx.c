@@ -8,9 +8,10 @@
 #include "cli.h"
 #include "fatbin/fatbin.h"
 #include "kernel_view.h"
+#include "output.h"
 #include "record/record.h"
 
-enum ptx_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_PTX };
+enum ptx_format { FORMAT_UNSET, FORMAT_TEXT, FORMAT_JSON, FORMAT_PTX };
 
 struct cli_ptx_request {
     enum ptx_format format;
@@ -19,18 +20,18 @@ struct cli_ptx_request {
     struct ptx_block_size block;
     regex_t kernels;
     bool has_kernels;
-    bool all;
+    bool all, force;
 };
 
 static const struct cli_option options[] = {
-    {'f', "format", "FORMAT", "text (default), json, or ptx: the module as glint reads it",
-     .values = "text json ptx"},
+    CLI_FORMAT_OPTION("text (default), json, or ptx: the module as glint reads it; or by FILE",
+                      "text json ptx"),
     {'k', "kernels", "REGEX", "show only kernels whose name, mangled or demangled, matches"},
-    {'a', "arch", "NUMBER", "read only PTX for that architecture, such as 90"},
-    {'b', "block", "SIZE",
+    {0, "arch", "NUMBER", "read only PTX for that architecture, such as 90"},
+    {0, "block", "SIZE",
      "threads of a block: 256, 16x16 or 8x8x4; default: what a kernel requires"},
     {'v', "verbose", NULL, "show a row for each site, even if sites differ only by a constant"},
-    {'o', "output", "FILE", "write to FILE; default: standard output"},
+    CLI_OUTPUT_OPTIONS,
     {0, NULL, NULL, NULL},
 };
 
@@ -56,15 +57,21 @@ static bool read_block(const char *text, struct ptx_block_size *block)
     return false;
 }
 
+static enum ptx_format format_of(const char *word)
+{
+    return strcmp(word, "json") == 0  ? FORMAT_JSON
+           : strcmp(word, "ptx") == 0 ? FORMAT_PTX
+                                      : FORMAT_TEXT;
+}
+
 static bool take_option(void *user, const struct cli_option *option, const char *argument)
 {
     struct cli_ptx_request *request = user;
+    if (strcmp(option->name, "block") == 0)
+        return read_block(argument, &request->block);
     switch (option->letter) {
-    case 'f':
-        request->format = strcmp(argument, "json") == 0  ? FORMAT_JSON
-                          : strcmp(argument, "ptx") == 0 ? FORMAT_PTX
-                                                         : FORMAT_TEXT;
-        return true;
+    case 'F': request->format = format_of(argument); return true;
+    case 'f': request->force = true; return true;
     case 'k':
         if (request->has_kernels)
             regfree(&request->kernels);
@@ -75,10 +82,9 @@ static bool take_option(void *user, const struct cli_option *option, const char 
         }
         request->has_kernels = true;
         return true;
-    case 'a': request->arch = argument; return true;
-    case 'b': return read_block(argument, &request->block);
     case 'v': request->all = true; return true;
-    default: request->output = argument; return true;
+    case 'o': request->output = argument; return true;
+    default: request->arch = argument; return true;
     }
 }
 
@@ -219,7 +225,7 @@ static void finish_json(struct cli_ptx_output *output)
 
 static int run(const struct cli_verb *verb, int argc, char **argv)
 {
-    struct cli_ptx_request request = {.format = FORMAT_TEXT};
+    struct cli_ptx_request request = {.format = FORMAT_UNSET};
     struct base_error error = {0};
     struct fatbin_image *image = NULL;
     struct cli_ptx_output output = {0};
@@ -236,6 +242,8 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
     }
     if (first < 0)
         goto done;
+    if (request.format == FORMAT_UNSET)
+        request.format = format_of(cli_output_extension(request.output).text);
     if (request.format == FORMAT_JSON) {
         base_json_init_buf(&output.kernels, &output.kernels_text, 1);
         base_json_init_buf(&output.functions, &output.functions_text, 1);
@@ -251,7 +259,7 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
         finish_json(&output);
     if (output.text.failed)
         cli_no_memory();
-    else if (cli_write(request.output, &output.text))
+    else if (cli_write(request.output, request.force, &output.text))
         status = 0;
 done:
     fatbin_close(image);

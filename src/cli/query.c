@@ -16,8 +16,8 @@ enum {
 };
 
 static const struct cli_option options[] = {
-    {'f', "format", "FORMAT", "table, tabs, csv or json; default: table on a terminal, else tabs",
-     .values = "table tabs csv json"},
+    CLI_FORMAT_OPTION("table, tabs, csv or json; default: table on a terminal, else tabs",
+                      "table tabs csv json"),
     {0, "csv", NULL, "the same as --format csv"},
     {0, "json", NULL, "the same as --format json"},
     {0, NULL, NULL, NULL},

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "event/event.h"
+#include "kernels.h"
 #include "program.h"
 #include "recording.h"
 #include "watching.h"
@@ -22,7 +23,7 @@ struct cli_record_request {
 static const struct cli_option options[] = {
     {'o', "output", "FILE", "write the profile to FILE; default: PROGRAM-PID.glint"},
     {'f', "force", NULL, "replace an existing profile"},
-    {'t', "gpu-times", "on|off", "record GPU times; default: on; costs up to two events per call",
+    {0, "gpu-times", "on|off", "record GPU times; default: on; costs up to two events per call",
      .values = "on off"},
     {'q', "quiet", NULL, "print only errors"},
     {0, "cold-caches", NULL, "cache: let each launch begin with empty caches, as ncu does"},
@@ -36,11 +37,14 @@ static bool take_option(void *user, const struct cli_option *option, const char 
     struct cli_record_request *request = user;
     if (strcmp(option->name, "cold-caches") == 0)
         return request->cold = true;
+    if (strcmp(option->name, "gpu-times") == 0) {
+        request->no_times = strcmp(argument, "off") == 0;
+        return true;
+    }
     switch (option->letter) {
     case 'o': request->output = argument; return true;
     case 'f': request->force = true; return true;
     case 'q': request->quiet = request->program.quiet = true; return true;
-    case 't': request->no_times = strcmp(argument, "off") == 0; return true;
     default:
         return cli_watching_has_option(option)
                    ? cli_watching_take_option(&request->watching, option, argument)
@@ -64,7 +68,8 @@ static int record(const struct cli_verb *verb, int argc, char **argv)
     struct base_error error = {0};
     struct record_outcome outcome = {0};
     int status = CLI_OWN_FAILURE;
-    bool prepared = cli_watching_prepare(&request.watching);
+    bool prepared =
+        cli_recording_is_file(request.output) && cli_watching_prepare(&request.watching);
     if (prepared && request.cold && !(request.watching.probes & EVENT_PROBE_CACHE)) {
         cli_message("--cold-caches needs --analyses cache");
         prepared = false;
@@ -83,8 +88,10 @@ static int record(const struct cli_verb *verb, int argc, char **argv)
         if (cli_recording_run(&recording, &outcome, &error) == BASE_OK) {
             signal(SIGPIPE, SIG_IGN); // keeps the exit status correct if no one reads stderr
             cli_recording_report(&outcome, &recording, request.quiet);
-            if (!request.quiet)
+            if (!request.quiet) {
                 cli_watching_report_capture(&request.watching, &outcome);
+                cli_kernels_report(request.watching.kernels, &outcome);
+            }
             if (cli_recording_has_profile(&outcome))
                 status = cli_recording_end_as(outcome.status);
         } else {

@@ -4,6 +4,7 @@
 #include "recording.h"
 
 #include <signal.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -117,11 +118,24 @@ void cli_recording_report_failure(const struct record_request *request,
         cli_error(error);
 }
 
+bool cli_recording_is_file(const char *output)
+{
+    if (output && strcmp(output, "-") == 0)
+        cli_message("a profile cannot be written to standard output; name a file");
+    else if (output && !output[0])
+        cli_message("--output needs the name of a file");
+    else
+        return true;
+    return false;
+}
+
 bool cli_recording_can_write(const char *output, bool overwrite)
 {
     struct base_error error = {0};
     struct profile_place *place = NULL;
-    bool taken;
+    bool taken = false;
+    if (!cli_recording_is_file(output))
+        return false;
     const bool good = profile_reserve(output, overwrite, &place, &taken, &error) == BASE_OK;
     if (!good && !taken) // otherwise another name is used
         cli_recording_report_failure(

@@ -17,6 +17,8 @@ void cli_recording_report(const struct record_outcome *outcome,
 // Prints why record_run failed.
 void cli_recording_report_failure(const struct record_request *request,
                                   const struct base_error *error);
+// Checks that `output` can be the name of a file; NULL can. Returns false after a message.
+bool cli_recording_is_file(const char *output);
 // Checks that a profile can be written to `output`. Returns false after a message.
 bool cli_recording_can_write(const char *output, bool overwrite);
 

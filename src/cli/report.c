@@ -5,6 +5,7 @@
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,22 +17,24 @@
 struct format;
 
 struct cli_report_request {
-    const struct format *format;
-    const char *output;      // NULL: stdout
-    const char *source_root; // NULL: the current folder
+    const struct format *format; // NULL: by the output's extension
+    const char *output;          // NULL: stdout
+    bool force;                  // replace an existing output
+    const char *source_root;     // NULL: the current folder
     struct analyze_thresholds thresholds;
     struct report_choice choice;
     struct report_flow_choice flow;
 };
 
 static const struct cli_option options[] = {
-    {'f', "format", "FORMAT", "text (default), json, html, sarif, github, perfetto or dot",
-     .values = "text json html sarif github perfetto dot"},
-    {'o', "output", "FILE", "where to write; default: standard output"},
+    CLI_FORMAT_OPTION(
+        "text, json, html, sarif, github, perfetto or dot; default: by FILE's extension",
+        "text json html sarif github perfetto dot"),
+    CLI_OUTPUT_OPTIONS,
     {'t', "threshold", "NAME=N", "set a threshold of findings; may be repeated"},
     {'v', "verbose", NULL, "text: everything, not only one screen"},
     {'n', "limit", "N", "text: at most N findings, and N rows per table"},
-    {'p', "pattern", "LIST", "text: only findings of these patterns; see glint explain",
+    {0, "pattern", "LIST", "text: only findings of these patterns; see glint explain",
      .patterns = cli_any_pattern},
     {0, "object", "NAME", "text: only findings on objects whose name contains NAME"},
     {0, "kernel", "NAME", "text: only findings and caches of kernels whose name contains NAME"},
@@ -49,8 +52,13 @@ static bool take_patterns(struct cli_report_request *request, const char *argume
     for (const char *at = argument;; at++) {
         const size_t length = strcspn(at, ",");
         if (analyze_find_pattern(at, length) == ANALYZE_PATTERNS) {
-            cli_message("--pattern: there is no pattern '%.*s'; 'glint explain' lists them",
-                        (int)length, at);
+            const char *known[ANALYZE_PATTERNS];
+            analyze_list_patterns(known);
+            char *word = strndup(at, length);
+            cli_message("--pattern: there is no pattern '%.*s'%s; 'glint explain' lists them",
+                        (int)length, at,
+                        word ? cli_nearest(word, known, ANALYZE_PATTERNS).text : "");
+            free(word);
             return false;
         }
         at += length;
@@ -291,13 +299,18 @@ static const struct format {
     const char *name;
     enum base_code (*write)(const struct cli_report_request *request, struct profile *profile,
                             struct cli_output *output, struct base_error *error);
+    const char *extensions; // of files that get this format, separated by blanks
 } formats[] = {
-    {"text", write_text},   {"json", write_json},     {"html", write_html},
-    {"sarif", write_sarif}, {"github", write_github}, {"perfetto", write_perfetto},
-    {"dot", write_dot},
+    {"text", write_text, "txt"},
+    {"json", write_json, "json"},
+    {"html", write_html, "html htm"},
+    {"sarif", write_sarif, "sarif"},
+    {"github", write_github, ""},
+    {"perfetto", write_perfetto, "perfetto pftrace perfetto-trace"},
+    {"dot", write_dot, "dot gv"},
 };
 
-enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
+enum { FORMATS = sizeof(formats) / sizeof(formats[0]), TEXT = 0, SARIF = 3 };
 
 // The option table has already checked the name.
 static bool take_format(struct cli_report_request *request, const char *name)
@@ -307,6 +320,23 @@ static bool take_format(struct cli_report_request *request, const char *name)
             request->format = &formats[i];
     }
     return true;
+}
+
+// Returns the format of files with the output's extension; text if there is none.
+static const struct format *format_by_extension(const char *output)
+{
+    const struct cli_extension extension = cli_output_extension(output);
+    const bool sarif =
+        output && strlen(output) > strlen(".sarif.json") &&
+        strcasecmp(output + strlen(output) - strlen(".sarif.json"), ".sarif.json") == 0;
+    for (int i = 0; i < FORMATS && extension.text[0] && !sarif; i++) {
+        const char *at = formats[i].extensions;
+        for (struct base_str word; (word = cli_next_word(&at)).length;) {
+            if (base_str_is(word, extension.text))
+                return &formats[i];
+        }
+    }
+    return sarif ? &formats[SARIF] : &formats[TEXT];
 }
 
 static bool take_option(void *user, const struct cli_option *option, const char *argument)
@@ -320,14 +350,16 @@ static bool take_option(void *user, const struct cli_option *option, const char 
         return take_least(option, argument, &request->flow.least_bytes);
     if (strcmp(option->name, "least-calls") == 0)
         return take_least(option, argument, &request->flow.least_calls);
+    if (strcmp(option->name, "pattern") == 0)
+        return take_patterns(request, argument);
     if (strcmp(option->name, "what-if") == 0)
         return take_what_if(request, argument);
     switch (option->letter) {
-    case 'f': return take_format(request, argument);
+    case 'F': return take_format(request, argument);
+    case 'f': request->force = true; return true;
     case 't': return cli_thresholds_take(&request->thresholds, argument);
     case 'v': request->choice.verbose = true; return true;
     case 'n': return take_limit(request, argument);
-    case 'p': return take_patterns(request, argument);
     case 'o': request->output = strcmp(argument, "-") == 0 ? NULL : argument; return true;
     default: *text = argument; return true;
     }
@@ -357,21 +389,23 @@ static bool report(const struct cli_report_request *request, const char *path)
         cli_error(&error);
         return false;
     }
-    const bool good = cli_output_write(request->output, &path, 1, write_report, &job);
+    const bool good =
+        cli_output_write(request->output, request->force, &path, 1, write_report, &job);
     profile_close(job.profile);
     return good;
 }
 
 static int run(const struct cli_verb *verb, int argc, char **argv)
 {
-    struct cli_report_request request = {.format = &formats[0],
-                                         .thresholds = analyze_default_thresholds()};
+    struct cli_report_request request = {.thresholds = analyze_default_thresholds()};
     const char *path = NULL;
     const int count = cli_arguments(verb, argc, argv, take_option, &request, &path, 1);
     if (count == -2)
         return 0;
     if (count < 0)
         return CLI_FAILURE;
+    if (!request.format)
+        request.format = format_by_extension(request.output);
     char *newest = path ? NULL : newest_profile();
     request.choice.file = path ? path : newest;
     bool good = request.choice.file && report(&request, request.choice.file);

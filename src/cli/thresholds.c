@@ -8,6 +8,17 @@
 
 #include "cli.h"
 
+static void refuse_name(const char *name)
+{
+    const char *known[ANALYZE_MOST_THRESHOLDS];
+    size_t count = 0;
+    for (const struct analyze_threshold *row; (row = analyze_threshold_at(count));)
+        known[count++] = row->name;
+    cli_message(
+        "--threshold takes NAME=N: unknown name '%s'%s; 'glint help report' lists the names", name,
+        cli_nearest(name, known, count).text);
+}
+
 bool cli_thresholds_take(struct analyze_thresholds *thresholds, const char *argument)
 {
     const char *equals = strchr(argument, '=');
@@ -22,10 +33,10 @@ bool cli_thresholds_take(struct analyze_thresholds *thresholds, const char *argu
         cli_no_memory();
     else if (field)
         cli_message("--threshold: '%s' is not a number", equals + 1);
+    else if (!equals)
+        cli_message("--threshold takes NAME=N, not '%s'", argument);
     else
-        cli_message(
-            "--threshold takes NAME=N: unknown name '%s'; 'glint help report' lists the names",
-            name ? name : argument);
+        refuse_name(name);
     free(name);
     return good;
 }

@@ -34,6 +34,15 @@ static enum analyze_input find_input(struct base_str word)
     return (enum analyze_input)i;
 }
 
+static void refuse_analysis(struct base_str word, const char *known)
+{
+    static const char names[] = ANALYZE_INPUT_TABLE(CLI_WATCHING_WORD) "all none";
+    char *copy = strndup(word.text, word.length);
+    cli_message("--analyses: '%.*s' is not an analysis%s; the analyses are %s", (int)word.length,
+                word.text, copy ? cli_nearest_of(copy, names).text : "", known);
+    free(copy);
+}
+
 // Adds what a word of the list asks for. Returns false after a message.
 static bool add_analysis(struct base_str word, uint32_t *wanted, bool *maps)
 {
@@ -55,8 +64,7 @@ static bool add_analysis(struct base_str word, uint32_t *wanted, bool *maps)
     if (base_str_is(word, "none"))
         cli_message("--analyses: none cannot be combined with others");
     else
-        cli_message("--analyses: '%.*s' is not an analysis; the analyses are %s", (int)word.length,
-                    word.text, known.text ? known.text : "others");
+        refuse_analysis(word, known.text ? known.text : "others");
     base_buf_fini(&known);
     return false;
 }

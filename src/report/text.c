@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "choice.h"
 #include "findings.h"
 #include "units.h"
 
@@ -216,6 +217,8 @@ enum base_code report_text(struct profile *profile, const struct analyze_thresho
     struct report_text text = {.data = &data, .choice = choice, .style = style};
     const bool asks_what_if = choice->l1_bytes || choice->l2_bytes;
     enum base_code code = report_data_load(&data, profile, thresholds, error);
+    if (code == BASE_OK)
+        code = report_check_choice(&data, choice, error);
     if (code == BASE_OK && asks_what_if && !has_distances(&data))
         code = base_fail(error, BASE_NOT_FOUND,
                          "%s has no reuse distances of caches, because it "

@@ -190,6 +190,8 @@ static void the_nearest_word_is_found_where_it_is_near(void **state)
                  {"base-line", "baseline"},
                  {"paths", "path"},
                  {"memory-lek", "memory-leak"},
+                 {"memory", "memory-leak"},
+                 {"ba", NULL},
                  {"pattern", NULL},
                  {"x", NULL},
                  {"", NULL},

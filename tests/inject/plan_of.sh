@@ -5,7 +5,7 @@
 set -eu
 profile=$1
 shift
-ask() { "$GLINT" query -f tabs "$profile" "$1" | tail -n +2; }
+ask() { "$GLINT" query -F tabs "$profile" "$1" | tail -n +2; }
 
 echo "glint plan 1"
 ask "SELECT 'image ' || build_id || ' ' || path FROM v_images WHERE build_id IS NOT NULL GROUP BY build_id ORDER BY build_id"

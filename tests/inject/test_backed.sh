@@ -24,7 +24,7 @@ GLINT_PLAN=$work/plan "$GLINT" record --device "$device" -o "$work/corrected" --
     { echo "ended with $?"; cat "$work/found"; exit 1; }
 diff -u "$work/native" "$work/found"
 
-ask() { "$GLINT" query -f tabs "$work/corrected" "$1" | tail -n +2; }
+ask() { "$GLINT" query -F tabs "$work/corrected" "$1" | tail -n +2; }
 [ "$(ask "SELECT sum(applied) > 0 FROM v_corrections WHERE remedy = 'back'")" = 1 ] || { echo "nothing was done"; exit 1; }
 case $case in
 after) [ "$(ask "SELECT sum(bytes) FROM v_corrections WHERE remedy = 'back'")" -ge 8388608 ] || { echo "nothing went"; exit 1; } ;;

@@ -27,7 +27,7 @@ for way in clock_gettime gettimeofday timespec_get time clock times getrusage ft
     "$GLINT" record --device sim -q -f -o "$work/a.glint" --sync-tracking on -- "$program" $way >/dev/null
     expect "$way: waits told to be timed" "$(ask a "SELECT count(*) FROM v_first_uses WHERE how = 'clock'")" "-eq $told"
     "$here/make_plan.sh" "$work/a.glint" >"$work/plan"
-    GLINT_PLAN=$work/plan GLINT_SIM_DELAY_US=100000 "$GLINT" record --device sim -q -f -t off -a none --sync-tracking off \
+    GLINT_PLAN=$work/plan GLINT_SIM_DELAY_US=100000 "$GLINT" record --device sim -q -f --gpu-times off -a none --sync-tracking off \
         -o "$work/b.glint" -- "$program" $way >/dev/null
     expect "$way: waits paid" "$(ask b 'SELECT coalesce(sum(paid), 0) FROM v_corrections')" "$paid"
 done

@@ -15,7 +15,7 @@ bad=0
 
 run() { # PLAN DELAY PROFILE OUTPUT CASE
     status=0
-    GLINT_PLAN=$1 GLINT_SIM_DELAY_US=$2 timeout 60 "$GLINT" record --device "$device" -q -f -t off -a none --sync-tracking off \
+    GLINT_PLAN=$1 GLINT_SIM_DELAY_US=$2 timeout 60 "$GLINT" record --device "$device" -q -f --gpu-times off -a none --sync-tracking off \
         -o "$3" -- "$program" "$5" >"$4" 2>&1 || status=$?
     echo "status $status" >>"$4"
 }

@@ -15,7 +15,7 @@ expect() { # WHAT GOT WANTED
     }
 }
 record() { # PLAN
-    GLINT_PLAN=$1 "$GLINT" record --device sim -q -f -t off -a none --sync-tracking off -o "$work/b.glint" -- "$program" syncs \
+    GLINT_PLAN=$1 "$GLINT" record --device sim -q -f --gpu-times off -a none --sync-tracking off -o "$work/b.glint" -- "$program" syncs \
         >"$work/out"
     expect "output with the plan $1" "$(cat "$work/out")" "$native"
 }
@@ -23,7 +23,7 @@ ask() { "$GLINT" query --format csv "$work/b.glint" "$1" | sed 1d; }
 
 expect "a missing wait" "$(GLINT_SIM_DELAY_US=20000 "$GLINT" run --device sim -- "$program" lacks_wait)" 0
 
-native=$("$GLINT" record --device sim -q -f -t off -a none --sync-tracking off -o "$work/a.glint" -- "$program" syncs)
+native=$("$GLINT" record --device sim -q -f --gpu-times off -a none --sync-tracking off -o "$work/a.glint" -- "$program" syncs)
 "$here/make_plan.sh" "$work/a.glint" >"$work/plan"
 record "$work/plan"
 expect "rows applied" "$(ask 'SELECT count(*) FROM v_corrections WHERE applied')" 5

@@ -27,7 +27,7 @@ case $status in 12[4-7])
     exit 1
     ;;
 esac
-for options in "-a objects" "-a elements" "-a counts" "-a elements --maps" "-a counts --maps -t off"; do
+for options in "-a objects" "-a elements" "-a counts" "-a elements --maps" "-a counts --maps --gpu-times off"; do
     # shellcheck disable=SC2086 # several options
     run recorded record --device "$device" -q -f -o "$work/profile" $options -- "$@"
     cmp -s "$work/plain" "$work/recorded" || {

@@ -17,5 +17,5 @@ for recorded in "$case" plain; do
     diff -u "$work/native" "$work/found" || { echo "recorded as $recorded"; exit 1; }
 done
 [ "$case" != plain ] ||
-    "$GLINT" query -f tabs "$work/corrected" "SELECT peak_bytes < native_peak_bytes FROM v_corrections WHERE row IS NULL" | grep -qx 1 ||
+    "$GLINT" query -F tabs "$work/corrected" "SELECT peak_bytes < native_peak_bytes FROM v_corrections WHERE row IS NULL" | grep -qx 1 ||
     { echo "nothing was saved"; exit 1; }

@@ -29,7 +29,7 @@ does found record --device "$device" -o "$work/corrected"
 unset GLINT_PLAN
 diff -u "$work/native" "$work/recorded"
 diff -u "$work/native" "$work/found" || { cat "$work/told"; exit 1; }
-ask() { "$GLINT" query -f tabs "$work/corrected" "$1" | tail -n +2; }
+ask() { "$GLINT" query -F tabs "$work/corrected" "$1" | tail -n +2; }
 [ "$(ask "SELECT sum(applied) > 0 FROM v_corrections WHERE remedy = 'pool'")" = 1 ] || { echo "nothing was done"; exit 1; }
 waited="SELECT count(*) FROM v_calls c JOIN v_call_paths p ON p.id = c.call_path AND p.depth = 0
     WHERE p.function = 'give' AND c.waited"

@@ -88,7 +88,7 @@ runs_agree() {
             profiles_hold "$recorded" "$profiles"
         done
         recorded=recorded_${device}_counts
-        observe "$recorded" "$glint" record -q -o "$scratch/$recorded.glint" -t off -a elements,counts \
+        observe "$recorded" "$glint" record -q -o "$scratch/$recorded.glint" --gpu-times off -a elements,counts \
             --device "$device" -- "$@"
         same "$recorded" "$device" stdout stderr status
         profiles_hold "$recorded" "$profiles"

@@ -12,7 +12,7 @@ bad=0
 # NAME.lines.
 record() {
     "$GLINT" record -q -f -o "$scratch/$1.glint" --no-cache --analyses objects --device sim -- "$2" || { echo "$2 failed"; exit 1; }
-    "$GLINT" report --format sarif -o "$scratch/$1.sarif" "$scratch/$1.glint"
+    "$GLINT" report -f --format sarif -o "$scratch/$1.sarif" "$scratch/$1.glint"
     jq -r '.runs[0].results[] | "\(.ruleId) \(.partialFingerprints[])"' "$scratch/$1.sarif" | sort >"$scratch/$1.all"
     jq -r '.runs[0].results[] | "\(.ruleId) \(.locations[0].physicalLocation.region.startLine)"' "$scratch/$1.sarif" |
         sort >"$scratch/$1.lines"

@@ -18,9 +18,9 @@ holds() { held "$1" "$2" >wrong || { echo "$3:"; head -n 20 wrong; bad=1; }; }
 
 printf '[[suppress]]\nobject = "grown"\nreason = "r"\n' >rules.toml
 for profile in *.glint; do
-    "$GLINT" diff --format json -o out old.glint "$profile" || { echo "no difference to $profile"; bad=1; }
+    "$GLINT" diff -f --format json -o out old.glint "$profile" || { echo "no difference to $profile"; bad=1; }
     holds diff out "diff $profile"
-    "$GLINT" check --format json -r rules.toml -F any,growth,new -b old.glint -o out "$profile" 2>message && status=0 || status=$?
+    "$GLINT" check -f --format json -r rules.toml --fail-on any,growth,new -b old.glint -o out "$profile" 2>message && status=0 || status=$?
     case $status in
     [01]) holds check out "check $profile" ;;
     *) grep -q 'calls or objects are missing' message || { echo "check $profile: $(cat message)"; bad=1; } ;;
@@ -28,9 +28,9 @@ for profile in *.glint; do
 done
 
 # No array of these outputs is empty, so that every part of the schemas was used.
-"$GLINT" diff --format json -o diff.json old.glint new.glint
+"$GLINT" diff -f --format json -o diff.json old.glint new.glint
 jq -e '[.items[].kind] | unique | length >= 4' diff.json >/dev/null || { echo "the difference lacks something"; bad=1; }
-"$GLINT" check --format json -r rules.toml -F any,growth -b old.glint -o check.json new.glint || [ $? = 1 ]
+"$GLINT" check -f --format json -r rules.toml --fail-on any,growth -b old.glint -o check.json new.glint || [ $? = 1 ]
 jq -e '[.rules, .rules[0].findings, .suppressions] | all(length > 0)' check.json >/dev/null || { echo "the check lacks something"; bad=1; }
 
 # Changes of a valid output that the schema must reject, with words of the error.

@@ -15,7 +15,7 @@ fail() {
 # page CALLS OBJECTS: makes page.html, and data.json with the page's data.
 page() {
     "$write_page" "$scratch/p.glint" "$1" "$2"
-    "$GLINT" report --format html -o "$scratch/page.html" "$scratch/p.glint" 2>"$scratch/message" || {
+    "$GLINT" report -f --format html -o "$scratch/page.html" "$scratch/p.glint" 2>"$scratch/message" || {
         grep -q "built without the page" "$scratch/message" && { echo "SKIP: $(cat "$scratch/message")"; exit 77; }
         fail "$(cat "$scratch/message")"
     }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# perfetto.sh WRITE_SAMPLE WRITE_SAMPLES CHECK_PERFETTO: compares traces of glint report --format
+# perfetto.sh WRITE_SAMPLE WRITE_SAMPLES CHECK_PERFETTO: compares traces of glint report -f --format
 # perfetto with their profiles. The tracks have as many slices as the profile has rows, and the
 # counters' maxima equal the report's peak.
 set -eu
@@ -21,9 +21,9 @@ same() {
 }
 
 for profile in "$scratch"/*.glint; do
-    "$GLINT" report --format perfetto -o "$scratch/trace" "$profile" || { echo "no trace of $profile"; bad=1; }
+    "$GLINT" report -f --format perfetto -o "$scratch/trace" "$profile" || { echo "no trace of $profile"; bad=1; }
     "$check" "$scratch/trace" >"$scratch/told" || { echo "the trace of $profile is not well-formed"; bad=1; continue; }
-    "$GLINT" report --format json -o "$scratch/report.json" "$profile"
+    "$GLINT" report -f --format json -o "$scratch/report.json" "$profile"
     works="result = 0 AND NOT captured"
     same calls "$(told 'slices call')" "$(ask 'SELECT count(*) FROM v_calls')"
     same waits "$(told 'slices wait')" "$(ask 'SELECT count(*) FROM v_calls WHERE waited_ns <> 0')"
@@ -49,7 +49,7 @@ done
 # In this trace, 6 calls have work after them, 7 pieces of work depend on others through objects,
 # and 2 calls wait for events.
 profile=$scratch/timeline.glint
-"$GLINT" report --format perfetto -o "$scratch/trace" "$profile"
+"$GLINT" report -f --format perfetto -o "$scratch/trace" "$profile"
 "$check" "$scratch/trace" >"$scratch/told"
 grep -qx 'flows 15' "$scratch/told" || { echo "not 15 flows:"; grep flows "$scratch/told"; bad=1; }
 

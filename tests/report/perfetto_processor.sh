@@ -18,7 +18,7 @@ UNION ALL SELECT 'slices', ifnull(category, 'none'), count(*) FROM slice GROUP B
 UNION ALL SELECT 'flows', '', count(*) FROM flow;
 END
 for name in sample timeline loop odd kinds huge empty; do
-    "$GLINT" report --format perfetto -o "$scratch/trace" "$scratch/$name.glint"
+    "$GLINT" report -f --format perfetto -o "$scratch/trace" "$scratch/$name.glint"
     "$processor" -q "$scratch/ask.sql" "$scratch/trace" >"$scratch/answer" 2>"$scratch/said" ||
         { echo "$name is not taken:"; cat "$scratch/said"; bad=1; }
     tr -d '"' <"$scratch/answer" >"$scratch/told"

@@ -17,7 +17,7 @@ bad=0
 wrong() { "$python" -W ignore "$here/validate.py" "$@"; }
 
 # report PROFILE ROOT NAME
-report() { "$GLINT" report --format sarif --source-root "$2" -o "$scratch/$3.sarif" "$1" || { echo "no report of $1"; bad=1; }; }
+report() { "$GLINT" report -f --format sarif --source-root "$2" -o "$scratch/$3.sarif" "$1" || { echo "no report of $1"; bad=1; }; }
 
 for profile in "$scratch"/*.glint; do
     report "$profile" /home/me/project "$(basename "$profile" .glint)"
@@ -39,14 +39,14 @@ report "$scratch/many.glint" / many
 # unique.
 for file in "$scratch"/*.sarif; do
     profile=${file%.sarif}.glint
-    worthwhile=$("$GLINT" report --format json "${profile%.glint}.glint" 2>/dev/null | jq .summary.worthwhile)
+    worthwhile=$("$GLINT" report -f --format json "${profile%.glint}.glint" 2>/dev/null | jq .summary.worthwhile)
     jq -e --argjson worthwhile "${worthwhile:-null}" '.runs[0] as $run | ($run.tool.driver.rules | map(.id)) as $ids |
         ($run.results | length == ([$worthwhile // length, 5000] | min)) and
         ($run.results | all(.ruleId == $ids[.ruleIndex])) and
         ($run.results | map([.ruleId, .partialFingerprints]) | length == (unique | length))' "$file" >/dev/null ||
         { echo "$file contradicts itself"; bad=1; }
     [ -f "$profile" ] || continue
-    "$GLINT" report --format json "$profile" | jq -c '[[.findings[] | select(.worthwhile)][:5000][] | [.pattern, .worth]]' >"$scratch/wanted"
+    "$GLINT" report -f --format json "$profile" | jq -c '[[.findings[] | select(.worthwhile)][:5000][] | [.pattern, .worth]]' >"$scratch/wanted"
     jq -c '[.runs[0].results[] | [.ruleId, .properties.worth]]' "$file" >"$scratch/seen"
     cmp "$scratch/wanted" "$scratch/seen" || { echo "$file has other findings than the JSON"; bad=1; }
 done

@@ -4,5 +4,5 @@
 echo "status $?"
 "$GLINT" check --fail-on memory-leak old.glint
 echo "status $?"
-"$GLINT" check --fail-on unused-allocation,dead-write -F memory-leak new.glint
+"$GLINT" check --fail-on unused-allocation,dead-write --fail-on memory-leak new.glint
 echo "status $?"

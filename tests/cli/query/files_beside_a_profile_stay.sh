@@ -57,7 +57,7 @@ list() {
 list >list
 for folder in journal plain log shm unfinished both copy all noisy-shm noisy-wal noisy-journal noisy read-only pipe-wal pipe-shm pipe-journal; do
     for verb in "query $folder/p.glint" "report $folder/p.glint" "diff $folder/p.glint $folder/p.glint" "check $folder/p.glint" \
-        "fix -n --profile $folder/p.glint -- true"; do
+        "fix --dry-run --profile $folder/p.glint -- true"; do
         if [ "${verb%% *}" = query ]; then
             echo "$folder: $(timeout 60 "$GLINT" query "$folder/p.glint" 'SELECT count(*) FROM v_calls' 2>&1 | tail -n 1)"
         else

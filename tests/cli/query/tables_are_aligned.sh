@@ -1,5 +1,5 @@
 . ./sample
-"$GLINT" query -f table sample.glint "SELECT number, name, kind, bytes, freed_by FROM v_objects ORDER BY number"
+"$GLINT" query -F table sample.glint "SELECT number, name, kind, bytes, freed_by FROM v_objects ORDER BY number"
 echo
 "$GLINT" query --format table sample.glint "SELECT 'ünïcödé' AS name, 1 AS x UNION ALL SELECT 'plain', 22"
 echo

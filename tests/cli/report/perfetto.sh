@@ -2,7 +2,7 @@
 . ./sample
 for name in sample timeline empty bare; do
     echo "== $name"
-    "$GLINT" report --format perfetto -o trace $name.glint || exit
+    "$GLINT" report -f --format perfetto -o trace $name.glint || exit
     "$tests/report/check_perfetto" trace || exit
 done
 "$GLINT" report --format perfetto bare.glint | cmp - trace
