@@ -235,6 +235,22 @@ size_t analyze_worthwhile_count(const struct analysis *analysis)
     return analysis->worthwhile_count;
 }
 
+void analyze_keep_findings(struct analysis *analysis,
+                           bool (*keep)(void *user, const struct analyze_finding *finding),
+                           void *user)
+{
+    size_t kept = 0, worthwhile = 0;
+    for (size_t i = 0; i < analysis->finding_count; i++) {
+        const struct analyze_finding *finding = analysis->ranking[i];
+        if (!keep(user, finding))
+            continue;
+        analysis->ranking[kept++] = finding;
+        worthwhile += finding->worthwhile;
+    }
+    analysis->finding_count = kept;
+    analysis->worthwhile_count = worthwhile;
+}
+
 bool analyze_is_simulated(const struct analysis *analysis)
 {
     return analysis->model.simulated;

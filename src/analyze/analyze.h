@@ -201,6 +201,11 @@ enum base_code analyze_profile_beside(struct profile *profile,
 // share. Findings on waits rank with those of the highest peak.
 size_t analyze_finding_count(const struct analysis *analysis);
 size_t analyze_worthwhile_count(const struct analysis *analysis);
+// Removes the findings for which keep(user, finding) returns false. What all findings gain together
+// stays the same.
+void analyze_keep_findings(struct analysis *analysis,
+                           bool (*keep)(void *user, const struct analyze_finding *finding),
+                           void *user);
 const struct analyze_finding *analyze_finding(const struct analysis *analysis, size_t index);
 
 // Returns whether the profile is of the simulated GPU. Its times are not real: no finding is

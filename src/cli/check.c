@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// glint check: a gate for CI. Rules come from the command line or from .glint.toml, which glint
-// searches for in the current folder and in its parents up to the root of the repository.
+// glint check: a gate for CI. Rules come from the command line or from .glint.toml.
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli.h"
 #include "output.h"
 #include "report/report.h"
+#include "rules.h"
 
 enum { BROKEN = 1, MOST_LISTS = 32 };
-
-static const char usual_name[] = ".glint.toml";
 
 struct cli_check_request {
     struct report_check_request check;
@@ -54,35 +51,6 @@ static bool take_option(void *user, const struct cli_option *option, const char 
 
 // --- The file of rules ---------------------------------------------------------------------------
 
-// Finds the nearest file of rules between the current folder and the root of the repository, as a
-// relative path. Outside of a repository, only the current folder is searched. Returns false if
-// there is none.
-static bool find_rules(struct base_buf *path)
-{
-    struct base_buf up = {0}, name = {0};
-    char *here = getcwd(NULL, 0);
-    bool found = false, at_root = false;
-    path->length = 0;
-    for (const char *slash = here; slash && !at_root; slash = strchr(slash + 1, '/')) {
-        name.length = 0;
-        base_buf_printf(&name, "%s%s", up.text ? up.text : "", usual_name);
-        if (!found && !name.failed && access(name.text, F_OK) == 0) {
-            base_buf_puts(path, name.text);
-            found = true;
-        }
-        name.length = 0;
-        base_buf_printf(&name, "%s.git", up.text ? up.text : "");
-        at_root = !name.failed && access(name.text, F_OK) == 0;
-        base_buf_puts(&up, "../");
-    }
-    free(here);
-    base_buf_fini(&up);
-    base_buf_fini(&name);
-    if (found && !at_root && strchr(path->text, '/'))
-        found = false; // outside of a repository, a parent folder may be another user's
-    return found && !path->failed;
-}
-
 // Paths in the file are relative to the file's folder.
 static const char *beside(struct report_rules *rules, const char *file, const char *path)
 {
@@ -102,19 +70,12 @@ static bool read_rules(struct cli_check_request *request, struct report_rules *r
                        struct base_buf *found)
 {
     struct base_error error = {0};
-    char *text = NULL;
-    size_t length = 0;
-    if (!request->check.rules_name && find_rules(found))
-        request->check.rules_name = found->text;
-    const char *file = request->check.rules_name;
-    enum base_code code = file ? base_file_read(file, &text, &length, &error) : BASE_OK;
-    if (code == BASE_OK && file) {
-        code = report_rules_read(rules, (struct base_str){text, length}, &error);
-        if (code != BASE_OK)
-            base_fail_while(&error, "%s", file);
-    }
-    free(text);
-    if (code == BASE_OK && file && rules->baseline && !request->check.baseline_name)
+    const char *file = NULL;
+    if (!cli_rules_read(request->check.rules_name, rules, found, &file))
+        return false;
+    request->check.rules_name = file;
+    enum base_code code = BASE_OK;
+    if (file && rules->baseline && !request->check.baseline_name)
         request->check.baseline_name = beside(rules, file, rules->baseline);
     if (request->list_count)
         rules->rules.count = 0;
@@ -128,7 +89,7 @@ static bool read_rules(struct cli_check_request *request, struct report_rules *r
     else if (rules->rules.count == 0)
         cli_message(file ? "%s contains no rules (fail-on), and --fail-on is not given"
                          : "no rules: give --fail-on, or write a %s",
-                    file ? file : usual_name);
+                    file ? file : cli_rules_usual_name);
     return code == BASE_OK && rules->rules.count > 0;
 }
 

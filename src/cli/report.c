@@ -12,7 +12,10 @@
 #include "cli.h"
 #include "output.h"
 #include "report/report.h"
+#include "rules.h"
 #include "thresholds.h"
+
+enum { MOST_THRESHOLDS = 64 };
 
 struct format;
 
@@ -21,7 +24,10 @@ struct cli_report_request {
     const char *output;          // NULL: stdout
     bool force;                  // replace an existing output
     const char *source_root;     // NULL: the current folder
-    struct analyze_thresholds thresholds;
+    const char *rules_name;      // NULL: .glint.toml, if there is one
+    struct report_rules *rules;
+    const char *thresholds[MOST_THRESHOLDS]; // which replace those of the rules
+    unsigned threshold_count;
     struct report_choice choice;
     struct report_flow_choice flow;
 };
@@ -32,6 +38,7 @@ static const struct cli_option options[] = {
         "text json html sarif github perfetto dot"),
     CLI_OUTPUT_OPTIONS,
     {'t', "threshold", "NAME=N", "set a threshold of findings; may be repeated"},
+    {'r', "rules", "FILE", "suppressions and thresholds; default: .glint.toml, as for glint check"},
     {'v', "verbose", NULL, "text: everything, not only one screen"},
     {'n', "limit", "N", "text: at most N findings, and N rows per table"},
     {0, "pattern", "LIST", "text: only findings of these patterns; see glint explain",
@@ -94,6 +101,18 @@ static bool take_least(const struct cli_option *option, const char *argument, ui
     else
         cli_message("--%s takes a positive number, not '%s'", option->name, argument);
     return good;
+}
+
+// Checks a threshold, and keeps it until the rules are read.
+static bool take_threshold(struct cli_report_request *request, const char *argument)
+{
+    struct analyze_thresholds checked = analyze_default_thresholds();
+    if (request->threshold_count == MOST_THRESHOLDS) {
+        cli_message("--threshold can be given at most %d times", MOST_THRESHOLDS);
+        return false;
+    }
+    request->thresholds[request->threshold_count++] = argument;
+    return cli_thresholds_take(&checked, argument);
 }
 
 // --- Sizes of caches -----------------------------------------------------------------------------
@@ -197,20 +216,20 @@ static enum base_code write_text(const struct cli_report_request *request, struc
                                  struct cli_output *output, struct base_error *error)
 {
     const struct report_style style = cli_output_style(output->file);
-    return report_text(profile, &request->thresholds, &request->choice, &style, cli_output_put,
-                       output, error);
+    return report_text(profile, request->rules, &request->choice, &style, cli_output_put, output,
+                       error);
 }
 
 static enum base_code write_json(const struct cli_report_request *request, struct profile *profile,
                                  struct cli_output *output, struct base_error *error)
 {
-    return report_json(profile, &request->thresholds, cli_output_put, output, error);
+    return report_json(profile, request->rules, cli_output_put, output, error);
 }
 
 static enum base_code write_html(const struct cli_report_request *request, struct profile *profile,
                                  struct cli_output *output, struct base_error *error)
 {
-    return report_html(profile, &request->thresholds, cli_output_put, output, error);
+    return report_html(profile, request->rules, cli_output_put, output, error);
 }
 
 // Makes the root of the sources an absolute path.
@@ -236,8 +255,7 @@ static enum base_code write_sarif(const struct cli_report_request *request, stru
     struct base_buf root = {0};
     enum base_code code = find_root(request, &root, error);
     if (code == BASE_OK)
-        code =
-            report_sarif(profile, &request->thresholds, root.text, cli_output_put, output, error);
+        code = report_sarif(profile, request->rules, root.text, cli_output_put, output, error);
     base_buf_fini(&root);
     return code;
 }
@@ -270,8 +288,8 @@ static enum base_code write_github(const struct cli_report_request *request,
     if (code == BASE_OK && path && path[0])
         code = open_summary(path, &file, &summary, error);
     if (code == BASE_OK)
-        code = report_github(profile, &request->thresholds, root.text, cli_output_put, output,
-                             &summary, error);
+        code = report_github(profile, request->rules, root.text, cli_output_put, output, &summary,
+                             error);
     if (file.file && fclose(file.file) != 0 && !file.error)
         file.error = errno;
     if (file.error)
@@ -286,13 +304,13 @@ static enum base_code write_perfetto(const struct cli_report_request *request,
 {
     BASE_RETURN_IF(isatty(fileno(output->file)), error, BASE_INVALID,
                    "a trace is not for terminals: name a file with --output, or pipe it");
-    return report_perfetto(profile, &request->thresholds, cli_output_put, output, error);
+    return report_perfetto(profile, request->rules, cli_output_put, output, error);
 }
 
 static enum base_code write_dot(const struct cli_report_request *request, struct profile *profile,
                                 struct cli_output *output, struct base_error *error)
 {
-    return report_dot(profile, &request->thresholds, &request->flow, cli_output_put, output, error);
+    return report_dot(profile, request->rules, &request->flow, cli_output_put, output, error);
 }
 
 static const struct format {
@@ -357,7 +375,8 @@ static bool take_option(void *user, const struct cli_option *option, const char 
     switch (option->letter) {
     case 'F': return take_format(request, argument);
     case 'f': request->force = true; return true;
-    case 't': return cli_thresholds_take(&request->thresholds, argument);
+    case 't': return take_threshold(request, argument);
+    case 'r': request->rules_name = argument; return true;
     case 'v': request->choice.verbose = true; return true;
     case 'n': return take_limit(request, argument);
     case 'o': request->output = strcmp(argument, "-") == 0 ? NULL : argument; return true;
@@ -397,7 +416,10 @@ static bool report(const struct cli_report_request *request, const char *path)
 
 static int run(const struct cli_verb *verb, int argc, char **argv)
 {
-    struct cli_report_request request = {.thresholds = analyze_default_thresholds()};
+    struct cli_report_request request = {0};
+    struct report_rules rules;
+    struct base_buf found = {0};
+    const char *file = NULL;
     const char *path = NULL;
     const int count = cli_arguments(verb, argc, argv, take_option, &request, &path, 1);
     if (count == -2)
@@ -408,7 +430,14 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
         request.format = format_by_extension(request.output);
     char *newest = path ? NULL : newest_profile();
     request.choice.file = path ? path : newest;
-    bool good = request.choice.file && report(&request, request.choice.file);
+    request.rules = &rules;
+    report_rules_init(&rules);
+    bool good = request.choice.file && cli_rules_read(request.rules_name, &rules, &found, &file);
+    for (unsigned i = 0; i < request.threshold_count && good; i++)
+        good = cli_thresholds_take(&rules.thresholds, request.thresholds[i]);
+    good = good && report(&request, request.choice.file);
+    report_rules_fini(&rules);
+    base_buf_fini(&found);
     free(newest);
     return good ? 0 : CLI_FAILURE;
 }

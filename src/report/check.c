@@ -3,79 +3,14 @@
 // worse than no check, so rules that the profile cannot decide are errors.
 #include "check.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "findings.h"
+#include "suppress.h"
 #include "units.h"
 
 // --- Suppressions --------------------------------------------------------------------------------
-
-// Returns whether the glob matches the whole name, or the name without template arguments and
-// parameters.
-static bool is_function(const char *glob, const char *function)
-{
-    char plain[256];
-    const size_t length = function ? strcspn(function, "<(") : sizeof(plain);
-    if (!function || fnmatch(glob, function, 0) == 0)
-        return function != NULL;
-    if (length == 0 || length >= sizeof(plain))
-        return false;
-    memcpy(plain, function, length);
-    plain[length] = '\0';
-    return fnmatch(glob, plain, 0) == 0;
-}
-
-// Returns whether the glob matches the whole path or its end after any slash, with or without the
-// line.
-static bool is_file(const char *glob, const char *file, uint32_t line)
-{
-    struct base_buf place = {0};
-    bool found = false;
-    if (file)
-        base_buf_printf(&place, "%s:%u", file, line);
-    for (size_t at = 0; file && !place.failed && !found; at++) {
-        found = fnmatch(glob, file + at, 0) == 0 || fnmatch(glob, place.text + at, 0) == 0;
-        at += strcspn(file + at, "/");
-        if (!file[at])
-            break;
-    }
-    base_buf_fini(&place);
-    return found;
-}
-
-bool report_is_on_path(const struct report_data *data, const char *glob, uint32_t number)
-{
-    const struct report_path *path = report_path_of(data, number);
-    for (uint32_t i = 0; path && i < path->frame_count; i++) {
-        const struct profile_frame *frame = &path->frames[i];
-        if (is_function(glob, frame->function) || is_file(glob, frame->file, frame->line))
-            return true;
-    }
-    return false;
-}
-
-static bool is_at_line(const struct report_data *data, const char *glob,
-                       const struct analyze_finding *finding)
-{
-    const struct analyze_line line = analyze_line_at(finding);
-    return line.file && (is_file(glob, line.file, line.line) ||
-                         is_function(glob, report_kernel_name(data, finding->kernel)));
-}
-
-static bool matches(const struct report_data *data, const struct report_suppression *row,
-                    const struct analyze_finding *finding)
-{
-    const struct report_object *object = report_find_object(data, finding->object);
-    const char *name = object && object->name ? object->name : "";
-    return (row->pattern == ANALYZE_PATTERNS || row->pattern == finding->pattern) &&
-           (!row->object || fnmatch(row->object, name, 0) == 0) &&
-           (!row->path || is_at_line(data, row->path, finding) ||
-            report_is_on_path(data, row->path, finding->path) ||
-            report_is_on_path(data, row->path, finding->other_path) ||
-            report_is_on_path(data, row->path, finding->last_path));
-}
 
 // The first matching suppression suppresses the finding, but all matching ones count as used.
 static bool suppress(struct report_check *check)
@@ -87,7 +22,7 @@ static bool suppress(struct report_check *check)
     for (size_t i = 0; check->suppressed_by && check->uses && i < count; i++) {
         const struct analyze_finding *finding = analyze_finding(check->data->analysis, i);
         for (size_t s = 0; s < rules->suppressions.count; s++) {
-            if (!matches(check->data, &rules->suppressions.items[s], finding))
+            if (!report_is_suppressed_by(check->data, &rules->suppressions.items[s], finding))
                 continue;
             check->uses[s]++;
             if (!check->suppressed_by[i])
@@ -101,7 +36,8 @@ static bool suppress(struct report_check *check)
 static bool is_suppressed(const struct report_check *check, const struct analyze_finding *finding)
 {
     for (size_t s = 0; s < check->request->rules->suppressions.count; s++) {
-        if (matches(check->data, &check->request->rules->suppressions.items[s], finding))
+        if (report_is_suppressed_by(check->data, &check->request->rules->suppressions.items[s],
+                                    finding))
             return true;
     }
     return false;
@@ -115,14 +51,42 @@ static bool is_above_share(uint64_t part, uint64_t whole, uint64_t millipercent)
     return (unsigned __int128)part * 100000 > (unsigned __int128)whole * millipercent;
 }
 
+// What a finding is worth, or by how much more than in the baseline.
+struct worth {
+    uint64_t peak_bytes, ns; // ns: of the CPU and the GPU
+    uint64_t host_ns, waits; // off the run time, or off the waits if times are not real
+};
+
+// A percentage is that of the report: of the peak, of the run time, or of the number of waits.
 static bool is_above(const struct report_check *check, const struct report_rule *rule,
-                     uint64_t peak_bytes, uint64_t ns)
+                     const struct worth *worth)
 {
+    const struct analyze_run_time *run = analyze_run_time(check->data->analysis);
     if (!rule->has_limit)
         return true;
     if (rule->unit == REPORT_MILLIPERCENT)
-        return is_above_share(peak_bytes, check->peak_bytes, rule->limit);
-    return (rule->unit == REPORT_NS ? ns : peak_bytes) > rule->limit;
+        return is_above_share(worth->peak_bytes, check->peak_bytes, rule->limit) ||
+               is_above_share(worth->host_ns, run->recorded_ns, rule->limit) ||
+               is_above_share(worth->waits, run->waits, rule->limit);
+    return (rule->unit == REPORT_NS ? worth->ns : worth->peak_bytes) > rule->limit;
+}
+
+static uint64_t increase(uint64_t old, uint64_t new)
+{
+    return new > old ? new - old : 0;
+}
+
+// Findings that gain only together with others are worth what they gain together, as in the report.
+static struct worth worth_of(const struct analyze_finding *finding)
+{
+    if (!finding)
+        return (struct worth){0};
+    if (finding->only_together)
+        return (struct worth){.peak_bytes = finding->together_ns ? 0 : finding->together_bytes,
+                              .ns = finding->together_ns,
+                              .host_ns = finding->together_ns};
+    return (struct worth){finding->peak_bytes, report_saved_ns(finding),
+                          finding->waits ? 0 : finding->host_ns, finding->waits};
 }
 
 static bool add_finding(struct report_verdict *verdict, const struct analyze_finding *finding)
@@ -140,11 +104,12 @@ static bool judge_findings(const struct report_check *check, const struct report
     bool good = true;
     for (size_t i = 0; i < analyze_finding_count(check->data->analysis) && good; i++) {
         const struct analyze_finding *finding = analyze_finding(check->data->analysis, i);
+        const struct worth worth = worth_of(finding);
         const bool breaks =
             rule->kind == REPORT_RULE_TRAFFIC
                 ? finding->traffic_bytes > rule->limit
                 : (rule->pattern == ANALYZE_PATTERNS || rule->pattern == finding->pattern) &&
-                      is_above(check, rule, finding->peak_bytes, report_saved_ns(finding));
+                      is_above(check, rule, &worth);
         if (breaks && !check->suppressed_by[i])
             good = add_finding(verdict, finding);
     }
@@ -160,10 +125,12 @@ static bool judge_changes(const struct report_check *check, const struct report_
     for (size_t i = 0; i < check->diff.items.count && good; i++) {
         const struct report_diff_item *item = &check->diff.items.items[i];
         const struct report_diff_side *old = &item->sides[0], *new = &item->sides[1];
+        const struct worth before = worth_of(old->finding), after = worth_of(new->finding);
+        const struct worth more = {
+            increase(old->peak_bytes, new->peak_bytes), increase(old->ns, new->ns),
+            increase(before.host_ns, after.host_ns), increase(before.waits, after.waits)};
         if (item->kind != REPORT_DIFF_FINDING || item->change != wanted ||
-            !is_above(check, rule,
-                      new->peak_bytes > old->peak_bytes ? new->peak_bytes - old->peak_bytes : 0,
-                      new->ns > old->ns ? new->ns - old->ns : 0))
+            !is_above(check, rule, &more))
             continue;
         if (!is_suppressed(check, new->finding))
             good = add_finding(verdict, new->finding);
@@ -239,6 +206,28 @@ static bool can_be_found(const struct report_data *data, enum analyze_pattern pa
     return assumed || described->needs_no_probes || report_was_recorded(data, described->needs);
 }
 
+// Findings cannot be compared if only one of the profiles was recorded with the analysis that finds
+// them: all would be new, or all gone.
+static enum base_code refuse_comparison(const struct report_check *check, const char *rule,
+                                        struct base_error *error)
+{
+    const struct report_check_request *request = check->request;
+    const struct report_data *old = &check->diff.data[0], *new = &check->diff.data[1];
+    if (!says_analyses(old) || !says_analyses(new))
+        return BASE_OK;
+    for (unsigned i = 0; i < ANALYZE_INPUTS; i++) {
+        const bool was = report_was_recorded(old, (enum analyze_input)i),
+                   is = report_was_recorded(new, (enum analyze_input)i);
+        BASE_RETURN_IF(was != is, error, BASE_INVALID,
+                       "the rule '%s' cannot be decided: %s was recorded without --analyses %s, "
+                       "and %s with it",
+                       rule, was ? request->name : request->baseline_name,
+                       analyze_input_name((enum analyze_input)i),
+                       was ? request->baseline_name : request->name);
+    }
+    return BASE_OK;
+}
+
 static enum base_code refuse(const struct report_check *check, struct base_error *error)
 {
     const struct report_check_request *request = check->request;
@@ -248,6 +237,11 @@ static enum base_code refuse(const struct report_check *check, struct base_error
                               rule->kind == REPORT_RULE_GROWTH;
         BASE_RETURN_IF(compares && !request->baseline, error, BASE_INVALID,
                        "the rule '%s' needs a baseline", rule->text);
+        if (rule->kind == REPORT_RULE_NEW || rule->kind == REPORT_RULE_WORSE) {
+            const enum base_code code = refuse_comparison(check, rule->text, error);
+            if (code != BASE_OK)
+                return code;
+        }
         BASE_RETURN_IF(
             rule->has_limit && rule->unit == REPORT_NS &&
                 analyze_is_simulated(check->data->analysis),

@@ -31,10 +31,6 @@ enum base_code report_check_load(struct report_check *check,
                                  struct base_error *error);
 void report_check_fini(struct report_check *check);
 
-// Returns whether a function or file of the path matches the glob (docs/reference/check.md,
-// `path`).
-bool report_is_on_path(const struct report_data *data, const char *glob, uint32_t path);
-
 // Adds why the rule is broken, in a sentence.
 void report_check_put_why(const struct report_check *check, size_t rule, struct base_buf *out);
 // Adds a suppression: "memory-leak, object cache_*, path init".

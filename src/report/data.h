@@ -144,6 +144,7 @@ struct report_data {
     struct analysis *analysis;
     const struct analyze_peak *peaks; // owned by the analysis
     size_t peak_count;
+    size_t suppressed; // findings that a file of rules removed
 };
 
 // Reads a profile and analyzes it. The data starts as {0}, or with `paths` that the caller wants,
@@ -169,6 +170,8 @@ bool report_is_in_peak(const struct report_object *object, const struct analyze_
 struct report_object *report_find_object(const struct report_data *data, uint64_t number);
 // notes.c: adds notes about the limits of the profile. Returns false when memory ran out.
 bool report_add_notes(struct report_data *data);
+// notes.c: adds a note about suppressed findings, if there are any, in the same way.
+bool report_add_suppressed_note(struct report_data *data);
 // notes.c: adds how often the program waited for the GPU and, if times are real, for how long; and
 // how to find out which waits were needed, if that was not recorded. Adds nothing if it never
 // waited.

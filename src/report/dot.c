@@ -4,6 +4,7 @@
 // the more bytes it stands for. Writes are red if many of their bytes were the same before, green
 // if few, and grey if that is unknown; reads are dashed.
 #include "flow.h"
+#include "suppress.h"
 #include "units.h"
 
 struct dot {
@@ -170,14 +171,14 @@ static bool put_graph(struct dot *dot, const struct analyze_flow_part *part, rep
     return good && flush(dot, write, user) && !dot->text.failed;
 }
 
-enum base_code report_dot(struct profile *profile, const struct analyze_thresholds *thresholds,
+enum base_code report_dot(struct profile *profile, const struct report_rules *rules,
                           const struct report_flow_choice *choice, report_write *write, void *user,
                           struct base_error *error)
 {
     struct report_data data = {.wants_flow = true};
     struct analyze_flow_part part = {0};
     struct dot dot = {.data = &data};
-    enum base_code code = report_data_load(&data, profile, thresholds, error);
+    enum base_code code = report_data_load_by(&data, profile, rules, error);
     if (code == BASE_OK)
         code = report_choose_flow(&data, choice, &part, error);
     if (code == BASE_OK) {

@@ -7,6 +7,7 @@
 
 #include "findings.h"
 #include "source.h"
+#include "suppress.h"
 #include "units.h"
 
 enum { MOST_ANNOTATIONS = 10, ROOM_FOR_THE_END = 200 };
@@ -204,14 +205,14 @@ static void put_summary(struct github *github, size_t room_bytes, struct base_bu
     base_buf_fini(&row);
 }
 
-enum base_code report_github(struct profile *profile, const struct analyze_thresholds *thresholds,
+enum base_code report_github(struct profile *profile, const struct report_rules *rules,
                              const char *source_root, report_write *write, void *user,
                              const struct report_summary *summary, struct base_error *error)
 {
     struct report_data data = {0};
     struct base_buf text = {0};
     struct github github = {.data = &data, .root = source_root};
-    enum base_code code = report_data_load(&data, profile, thresholds, error);
+    enum base_code code = report_data_load_by(&data, profile, rules, error);
     if (code == BASE_OK) {
         for (size_t i = 0; i < MOST_ANNOTATIONS && i < analyze_worthwhile_count(data.analysis); i++)
             put_annotation(&github, analyze_finding(data.analysis, i));

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "json_members.h"
+#include "suppress.h"
 
 // --- Sections ------------------------------------------------------------------------------------
 
@@ -219,7 +220,7 @@ static const char before_data[] =
 static const char before_script[] = "}</script>\n<script>\n";
 static const char after_script[] = "</script>\n</body>\n</html>\n";
 
-enum base_code report_html(struct profile *profile, const struct analyze_thresholds *thresholds,
+enum base_code report_html(struct profile *profile, const struct report_rules *rules,
                            report_write *write, void *user, struct base_error *error)
 {
     if (!page_script)
@@ -229,7 +230,7 @@ enum base_code report_html(struct profile *profile, const struct analyze_thresho
     struct report_data data = {.wants_flow = true};
     struct page page = {.data = &data, .profile = profile};
     base_arena_init(&page.arena, 0);
-    enum base_code code = report_data_load(&data, profile, thresholds, error);
+    enum base_code code = report_data_load_by(&data, profile, rules, error);
     if (code == BASE_OK) {
         page.left = PAGE_BYTES - strlen(page_script) - strlen(page_style) - sizeof(before_style) -
                     sizeof(before_data) - sizeof(before_script) - sizeof(after_script);

@@ -5,6 +5,7 @@
 #include "data.h"
 #include "failures.h"
 #include "json_members.h"
+#include "suppress.h"
 
 // --- Head ----------------------------------------------------------------------------------------
 
@@ -567,13 +568,13 @@ static enum base_code put_rows(struct json_writing *writing, struct profile *pro
                                             : code;
 }
 
-enum base_code report_json(struct profile *profile, const struct analyze_thresholds *thresholds,
+enum base_code report_json(struct profile *profile, const struct report_rules *rules,
                            report_write *write, void *user, struct base_error *error)
 {
     struct report_data data = {.wants_flow = true};
     struct json_writing writing = {.data = &data, .paths = {.arena = &data.arena}};
     struct base_json *json = &writing.json;
-    enum base_code code = report_data_load(&data, profile, thresholds, error);
+    enum base_code code = report_data_load_by(&data, profile, rules, error);
     if (code == BASE_OK) {
         base_json_init(json, write, user, 0);
         base_json_begin_object(json);

@@ -354,6 +354,16 @@ static bool add_unfinished_note(struct report_data *data)
     return add_note(data, PROFILE_INFO, &text);
 }
 
+bool report_add_suppressed_note(struct report_data *data)
+{
+    struct base_buf text = {0};
+    if (!data->suppressed)
+        return true;
+    base_buf_printf(&text, "%zu finding%s suppressed by the file of rules", data->suppressed,
+                    data->suppressed == 1 ? " is" : "s are");
+    return add_note(data, PROFILE_INFO, &text);
+}
+
 bool report_add_notes(struct report_data *data)
 {
     const struct profile_program *program = profile_program(data->profile);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
+#include "suppress.h"
 #include "units.h"
 
 struct report_paths {

@@ -7,6 +7,7 @@
 
 #include "findings.h"
 #include "perfetto.h"
+#include "suppress.h"
 
 struct thread {
     struct perfetto_group group; // tracks below the thread's, for slices that overlap
@@ -293,7 +294,7 @@ static enum base_code write_trace(struct perfetto_writing *writing, report_write
     return code == BASE_OK ? ended : code;
 }
 
-enum base_code report_perfetto(struct profile *profile, const struct analyze_thresholds *thresholds,
+enum base_code report_perfetto(struct profile *profile, const struct report_rules *rules,
                                report_write *write, void *user, struct base_error *error)
 {
     struct report_data data = {0};
@@ -302,7 +303,7 @@ enum base_code report_perfetto(struct profile *profile, const struct analyze_thr
     if (code == BASE_OK && writing.failed)
         code = base_no_memory(error);
     if (code == BASE_OK)
-        code = report_data_load(&data, profile, thresholds, error);
+        code = report_data_load_by(&data, profile, rules, error);
     if (code == BASE_OK)
         code = write_trace(&writing, write, user, error);
     for (size_t i = 0; i < writing.thread_rows.count; i++)

@@ -34,30 +34,33 @@ struct report_choice {
     uint64_t l1_bytes, l2_bytes;
 };
 
-// Write the report by the thresholds; NULL: the defaults. They need memory for the objects of the
+struct report_rules;
+
+// Write the report by the thresholds of the rules, without findings that these suppress. NULL: by
+// the default thresholds, and with all findings. They need memory for the objects of the
 // profile and about 100 bytes for each call. Fail with BASE_CORRUPT if the profile is damaged,
 // perhaps after part of the report is written; with BASE_IO if `write` fails; with BASE_NO_MEMORY.
 // report_text fails with BASE_NOT_FOUND if sizes of caches are chosen and the profile has no reuse
 // distances.
-enum base_code report_text(struct profile *profile, const struct analyze_thresholds *thresholds,
+enum base_code report_text(struct profile *profile, const struct report_rules *rules,
                            const struct report_choice *choice, const struct report_style *style,
                            report_write *write, void *user, struct base_error *error);
-enum base_code report_json(struct profile *profile, const struct analyze_thresholds *thresholds,
+enum base_code report_json(struct profile *profile, const struct report_rules *rules,
                            report_write *write, void *user, struct base_error *error);
 // Writes a trace in Perfetto's format (docs/guide/perfetto.md). It also needs about ten bytes for
 // each flow.
-enum base_code report_perfetto(struct profile *profile, const struct analyze_thresholds *thresholds,
+enum base_code report_perfetto(struct profile *profile, const struct report_rules *rules,
                                report_write *write, void *user, struct base_error *error);
 
 // Writes a self-contained page of at most 8,000,000 bytes (docs/guide/page.md). Reads the source
 // files that findings point to if they are on this machine. Fails with BASE_UNSUPPORTED if glint
 // was built without the page.
-enum base_code report_html(struct profile *profile, const struct analyze_thresholds *thresholds,
+enum base_code report_html(struct profile *profile, const struct report_rules *rules,
                            report_write *write, void *user, struct base_error *error);
 
 // Writes the 5,000 findings that are worth most as SARIF 2.1.0 (docs/guide/ci.md). Source files
 // under source_root, an absolute path, are written relative to it. Fails as the others.
-enum base_code report_sarif(struct profile *profile, const struct analyze_thresholds *thresholds,
+enum base_code report_sarif(struct profile *profile, const struct report_rules *rules,
                             const char *source_root, report_write *write, void *user,
                             struct base_error *error);
 
@@ -73,7 +76,7 @@ enum { REPORT_SUMMARY_BYTES = 1 << 20 }; // the most that GitHub accepts
 
 // Writes the first ten findings as annotations of a GitHub Actions step, and the others to its
 // summary.
-enum base_code report_github(struct profile *profile, const struct analyze_thresholds *thresholds,
+enum base_code report_github(struct profile *profile, const struct report_rules *rules,
                              const char *source_root, report_write *write, void *user,
                              const struct report_summary *summary, struct base_error *error);
 
@@ -88,7 +91,7 @@ struct report_flow_choice {
 
 // Writes the value flow graph (docs/reference/flow.md) in the language of Graphviz. Returns
 // BASE_NOT_FOUND if there is no vertex for a slice.
-enum base_code report_dot(struct profile *profile, const struct analyze_thresholds *thresholds,
+enum base_code report_dot(struct profile *profile, const struct report_rules *rules,
                           const struct report_flow_choice *choice, report_write *write, void *user,
                           struct base_error *error);
 

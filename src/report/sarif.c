@@ -10,6 +10,7 @@
 #include "identity.h"
 #include "json_members.h"
 #include "source.h"
+#include "suppress.h"
 #include "units.h"
 
 enum {
@@ -371,7 +372,7 @@ static void put_run(struct sarif *sarif, const struct report_identity *identitie
     base_json_end_object(json);
 }
 
-enum base_code report_sarif(struct profile *profile, const struct analyze_thresholds *thresholds,
+enum base_code report_sarif(struct profile *profile, const struct report_rules *rules,
                             const char *source_root, report_write *write, void *user,
                             struct base_error *error)
 {
@@ -379,7 +380,7 @@ enum base_code report_sarif(struct profile *profile, const struct analyze_thresh
     struct sarif sarif = {.data = &data, .root = source_root};
     struct base_json *json = &sarif.json;
     struct report_identity *identities = NULL;
-    enum base_code code = report_data_load(&data, profile, thresholds, error);
+    enum base_code code = report_data_load_by(&data, profile, rules, error);
     if (code == BASE_OK) {
         identities = report_identities(&data);
         if (!identities && analyze_finding_count(data.analysis))

@@ -8,6 +8,7 @@
 
 #include "choice.h"
 #include "findings.h"
+#include "suppress.h"
 #include "units.h"
 
 enum { SCREEN_LINES = 24, FEW_WARNINGS = 3 };
@@ -209,14 +210,14 @@ static bool has_distances(const struct report_data *data)
     return has;
 }
 
-enum base_code report_text(struct profile *profile, const struct analyze_thresholds *thresholds,
+enum base_code report_text(struct profile *profile, const struct report_rules *rules,
                            const struct report_choice *choice, const struct report_style *style,
                            report_write *write, void *user, struct base_error *error)
 {
     struct report_data data = {0};
     struct report_text text = {.data = &data, .choice = choice, .style = style};
     const bool asks_what_if = choice->l1_bytes || choice->l2_bytes;
-    enum base_code code = report_data_load(&data, profile, thresholds, error);
+    enum base_code code = report_data_load_by(&data, profile, rules, error);
     if (code == BASE_OK)
         code = report_check_choice(&data, choice, error);
     if (code == BASE_OK && asks_what_if && !has_distances(&data))

@@ -140,6 +140,12 @@ static void put_rest(struct report_text *text, size_t more, const struct report_
     }
     if (line.length)
         report_text_few(text, "  ", &line, text->choice->verbose ? SIZE_MAX : 2);
+    line.length = 0;
+    if (text->data->suppressed) {
+        base_buf_printf(&line, "%zu finding%s suppressed by the file of rules",
+                        text->data->suppressed, text->data->suppressed == 1 ? " is" : "s are");
+        report_text_lines(text, "  ", &line);
+    }
     text->failed |= line.failed;
     base_buf_fini(&line);
 }
