@@ -7,6 +7,7 @@
 
 #include "cli.h"
 #include "profile/profile.h"
+#include "report/report.h"
 
 enum query_format { FORMAT_AUTO, FORMAT_TABLE, FORMAT_TABS, FORMAT_CSV, FORMAT_JSON };
 
@@ -334,12 +335,18 @@ static int query(enum query_format format, const char *path, const char *sql)
     }
     struct cli_query_output output = {.format = format};
     struct profile_sink sink = {take_columns, take_row, &output};
-    enum base_code code = profile_query(profile, sql, &sink, &error);
+    struct report_findings_table *findings = NULL; // found only if the query may read them
+    enum base_code code = strcasestr(sql, "v_findings")
+                              ? report_findings_table(profile, NULL, &findings, &error)
+                              : BASE_OK;
+    if (code == BASE_OK)
+        code = profile_query(profile, sql, &sink, &error);
     bool good = (code != BASE_OK && output.columns == 0) || finish(&output);
     if (code != BASE_OK)
         cli_error(&error);
     fini(&output);
     profile_close(profile);
+    report_findings_table_free(findings);
     return code == BASE_OK && good ? 0 : CLI_FAILURE;
 }
 
@@ -369,10 +376,10 @@ const struct cli_verb cli_query = {
     .summary = "run an SQL query on a profile",
     .details =
         "A profile is an SQLite database. docs/reference/profile.md describes its views: v_calls,\n"
-        "v_objects, v_launches, v_copies, v_syncs, v_call_paths and others. The statement can "
-        "only\n"
-        "read.\n\n"
-        "  glint query FILE 'SELECT name, bytes FROM v_objects ORDER BY bytes DESC LIMIT 10'\n\n"
+        "v_objects, v_launches, v_copies, v_syncs, v_call_paths and others. v_findings has what\n"
+        "glint report finds. The statement can only read.\n\n"
+        "  glint query FILE 'SELECT name, bytes FROM v_objects ORDER BY bytes DESC LIMIT 10'\n"
+        "  glint query FILE 'SELECT place, pattern, worth FROM v_findings WHERE worthwhile'\n\n"
         "Tabs and tables begin with a line of column names. Control characters in texts are\n"
         "written as \\t, \\n, \\r, \\xNN or \\uNNNN, and a backslash as \\\\. CSV keeps newlines, "
         "tabs and\n"

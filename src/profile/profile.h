@@ -833,6 +833,18 @@ struct profile_sink {
 enum base_code profile_query(struct profile *profile, const char *sql,
                              const struct profile_sink *sink, struct base_error *error);
 
+// Rows in memory that queries can read as a table.
+struct profile_rows {
+    const char *name;
+    const char *declaration; // CREATE TABLE NAME(COLUMN, ...)
+    unsigned column_count;
+    size_t row_count;
+    const struct profile_cell *cells; // row by row; integers, reals, texts and NULL
+};
+// Lets queries read the table, which must live until the profile is closed.
+enum base_code profile_offer_rows(struct profile *profile, const struct profile_rows *table,
+                                  struct base_error *error);
+
 // Makes the query that runs on the profile fail with BASE_IO. May be called by any thread and by
 // signal handlers.
 void profile_interrupt(struct profile *profile);

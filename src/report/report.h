@@ -190,6 +190,13 @@ enum base_code report_rules_read(struct report_rules *rules, struct base_str tex
 enum base_code report_rules_add(struct report_rules *rules, const char *list,
                                 struct base_error *error);
 
+// Lets queries on the profile read its findings as the table v_findings
+// (docs/reference/profile.md). The caller frees the table after closing the profile.
+struct report_findings_table;
+enum base_code report_findings_table(struct profile *profile, const struct report_rules *rules,
+                                     struct report_findings_table **out, struct base_error *error);
+void report_findings_table_free(struct report_findings_table *table);
+
 struct report_check_request {
     struct profile *profile, *baseline; // baseline NULL: none
     const char *name, *baseline_name;   // of their files, for messages
