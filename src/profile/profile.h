@@ -108,7 +108,13 @@ struct profile_frame {
     uint32_t image;
     uint64_t offset; // in the image: the virtual address in its file
     bool inlined;    // into the next frame, which has the same offset
+    uint64_t start;  // of the function that is not inlined, in the image; 0: unknown
 };
+
+// Return whether the function, by its demangled name, or the frame belongs to a library of
+// templates that is compiled into the program: the C++ standard library, Thrust, CUB or libcu++.
+bool profile_is_library_function(const char *function);
+bool profile_is_library_frame(const struct profile_frame *frame);
 
 struct profile_path {
     uint32_t number;

@@ -97,7 +97,8 @@ static enum base_code take_frame(struct profile *profile, sqlite3_stmt *at, void
                                     .line = U32(3),
                                     .image = U32(4),
                                     .offset = U64(5),
-                                    .inlined = BOOL(6)};
+                                    .inlined = BOOL(6),
+                                    .start = U64(7)};
     return BASE_OK;
 }
 
@@ -150,11 +151,17 @@ static enum base_code take_path_row(struct profile *profile, sqlite3_stmt *at, v
 
 PROFILE_EACH(path, path)
 {
+    // Older files lack the column.
+    const bool has_start = sqlite3_table_column_metadata(profile->db, NULL, "frames", "start", NULL,
+                                                         NULL, NULL, NULL, NULL) == SQLITE_OK;
     enum base_code code = BASE_OK;
     if (profile->frames.count == 0)
         code = profile_walk(profile,
-                            "SELECT id, function, file, line, image, offset, inlined FROM frames "
-                            "ORDER BY id",
+                            has_start
+                                ? "SELECT id, function, file, line, image, offset, inlined, start"
+                                  " FROM frames ORDER BY id"
+                                : "SELECT id, function, file, line, image, offset, inlined, 0"
+                                  " FROM frames ORDER BY id",
                             take_frame, NULL, error);
     struct path_walk walk = {.each = each, .user = user};
     if (code == BASE_OK)

@@ -128,7 +128,14 @@ enum base_code profile_add_kernel(struct profile_writer *writer,
 static enum base_code add_frame(struct profile_writer *writer, const struct profile_frame *frame,
                                 int64_t *id, struct base_error *error)
 {
-    int64_t values[] = {0, 0, 0, frame->line, frame->image, (int64_t)frame->offset, frame->inlined};
+    int64_t values[] = {0,
+                        0,
+                        0,
+                        frame->line,
+                        frame->image,
+                        (int64_t)frame->offset,
+                        frame->inlined,
+                        (int64_t)frame->start};
     enum base_code code = profile_intern_text(writer, frame->function, &values[1], error);
     if (code == BASE_OK)
         code = profile_intern_text(writer, frame->file, &values[2], error);

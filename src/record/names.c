@@ -7,6 +7,7 @@
 
 #include "ctext.h"
 #include "names.h"
+#include "profile/profile.h"
 
 enum { FILES_MOST = 64, FILE_MOST_BYTES = 8 << 20 };
 
@@ -100,14 +101,26 @@ static void simple_name(const char *function, struct base_buf *out)
         base_buf_puts(out, start);
 }
 
+static bool is_library(const struct record_symbols_frame *frame)
+{
+    return profile_is_library_frame(
+        &(struct profile_frame){.function = frame->function, .file = frame->file});
+}
+
 // Applies rules 1 to 4. Returns true if a name was added.
 static bool name_from_source(struct record_names *names, const struct record_symbols_frame *frames,
                              size_t count, struct base_buf *out)
 {
     struct base_buf callee = {0}, name = {0}, fallback = {0};
-    bool known = false; // the callee is a helper whose source was searched
+    bool known = false;   // the callee is a helper whose source was searched
+    bool library = false; // or a function of a library of templates
     for (size_t i = 0; i < count; i++) {
         const struct record_symbols_frame *frame = &frames[i];
+        if (!known && is_library(frame) && frame->function) {
+            simple_name(frame->function, &callee);
+            library = true;
+            continue;
+        }
         if (!frame->file || !frame->line) {
             if (known)
                 break;
@@ -116,11 +129,14 @@ static bool name_from_source(struct record_names *names, const struct record_sym
         const struct source *source = read_source(names, frame);
         name.length = 0;
         bool current = !frame->built_s || source->written_s <= frame->built_s;
-        enum record_names_strength strength =
-            source->clean && current
-                ? record_names_in_clean(source->clean, source->length, frame->line, frame->column,
-                                        known ? callee.text : NULL, i == 0, &name)
-                : RECORD_NAMES_NONE;
+        enum record_names_strength strength = RECORD_NAMES_NONE;
+        if (source->clean && current && library)
+            strength = record_names_of_library(source->clean, source->length, frame->line,
+                                               frame->column, callee.text, &name);
+        else if (source->clean && current)
+            strength =
+                record_names_in_clean(source->clean, source->length, frame->line, frame->column,
+                                      known ? callee.text : NULL, i == 0, &name);
         if (strength == RECORD_NAMES_RETURNED && !fallback.length && name.length)
             base_buf_add(&fallback, name.text, name.length);
         if (strength == RECORD_NAMES_STRONG || strength == RECORD_NAMES_NONE || !frame->function)
@@ -145,13 +161,16 @@ void record_names_object(struct record_names *names, const struct record_symbols
     if (name_from_source(names, frames, count, out))
         return;
     for (size_t i = 0; i < count; i++) {
-        if (!frames[i].file || !frames[i].line)
+        if (!frames[i].file || !frames[i].line || is_library(&frames[i]))
             continue;
         const char *slash = strrchr(frames[i].file, '/');
         base_buf_printf(out, "%s:%u", slash ? slash + 1 : frames[i].file, frames[i].line);
         return;
     }
     const struct record_symbols_frame *top = NULL;
+    for (size_t i = 0; i < count && !top; i++)
+        if (frames[i].function && !is_library(&frames[i]))
+            top = &frames[i];
     for (size_t i = 0; i < count && !top; i++)
         if (frames[i].function)
             top = &frames[i];

@@ -15,9 +15,11 @@
 // 3. The source of the helper is unknown: x = some_alloc(n) gives x, and so does float *x = make(n)
 //    if the function's name contains make, create or new. Other functions may allocate for their
 //    own use.
+//    A library of templates (profile_is_library_frame) allocates for the variable that a statement
+//    constructs (thrust::device_vector<int> x(n)) or whose method it calls (x.resize(n)).
 // 4. The name that rule 1 gave in a helper that returns it.
-// 5. FILE:LINE of the innermost frame with source.
-// 6. The innermost function, or the image and offset, and the size.
+// 5. FILE:LINE of the innermost frame with source that is not of such a library.
+// 6. The innermost function that is not of such a library, or the image and offset, and the size.
 // A line with two possible answers yields no name. Neither does a source file that is newer than
 // the program: its lines may have moved.
 #ifndef GLINT_RECORD_NAMES_H
@@ -51,7 +53,12 @@ enum record_names_strength {
 enum record_names_strength record_names_in_source(const char *text, size_t length, uint32_t line,
                                                   uint32_t column, const char *callee,
                                                   bool calls_driver, struct base_buf *out);
-// The same for a text from record_ctext_clean.
+// Applies the part of rule 3 about libraries, to a text from record_ctext_clean; callee is the
+// library's function, or class, that the statement calls. Returns NONE or STRONG.
+enum record_names_strength record_names_of_library(const char *text, size_t length, uint32_t line,
+                                                   uint32_t column, const char *callee,
+                                                   struct base_buf *out);
+// Does the same as record_names_in_source for a text from record_ctext_clean.
 enum record_names_strength record_names_in_clean(const char *text, size_t length, uint32_t line,
                                                  uint32_t column, const char *callee,
                                                  bool calls_driver, struct base_buf *out);

@@ -305,10 +305,50 @@ static struct answer pointer_answer(const char *text, struct record_ctext_span s
     return strong(name.end ? name : sole_address(text, statement, false, &any));
 }
 
-static struct answer statement_answer(const char *text, size_t length,
-                                      struct record_ctext_span statement, const char *callee,
-                                      bool calls_driver)
+// Returns the expression before "." or "->" at the position; an empty span if there is none.
+static struct record_ctext_span receiver_before(const char *text,
+                                                struct record_ctext_span statement, size_t at)
 {
+    while (at > statement.start && record_ctext_is_space(text[at - 1]))
+        at--;
+    const size_t bytes = at >= statement.start + 2 && text[at - 1] == '>' && text[at - 2] == '-' ? 2
+                         : at > statement.start && text[at - 1] == '.'                           ? 1
+                                                                       : 0;
+    if (!bytes)
+        return (struct record_ctext_span){0, 0};
+    return record_ctext_last_expression(text,
+                                        (struct record_ctext_span){statement.start, at - bytes});
+}
+
+// Searches a statement that calls a library of templates: what it constructs, or whose method it
+// calls. What other functions allocate is their own.
+static struct answer library_answer(const char *text, struct record_ctext_span statement,
+                                    size_t length, const char *callee)
+{
+    struct record_ctext_call call, other;
+    const struct record_ctext_span made = constructed(text, statement, length, callee);
+    if (made.end)
+        return strong(made);
+    if (!record_ctext_find_call(text, statement, statement.start, callee, &call) ||
+        record_ctext_find_call(text, statement, call.all.end, callee, &other))
+        return (struct answer){RECORD_NAMES_NONE, {0, 0}};
+    return strong(receiver_before(text, statement, call.all.start));
+}
+
+// What the statement calls.
+struct target {
+    const char *callee; // NULL: CUDA, or an unknown function
+    bool calls_driver, is_library;
+};
+
+static struct answer statement_answer(const char *text, size_t length,
+                                      struct record_ctext_span statement,
+                                      const struct target *target)
+{
+    const char *callee = target->callee;
+    const bool calls_driver = target->calls_driver;
+    if (target->is_library)
+        return library_answer(text, statement, length, callee);
     struct answer answer =
         callee ? helper_answer(text, statement, length, callee) : direct_answer(text, statement);
     if (answer.strength == RECORD_NAMES_NONE && calls_driver)
@@ -320,9 +360,9 @@ static struct answer statement_answer(const char *text, size_t length,
     return answer;
 }
 
-enum record_names_strength record_names_in_clean(const char *text, size_t length, uint32_t line,
-                                                 uint32_t column, const char *callee,
-                                                 bool calls_driver, struct base_buf *out)
+static enum record_names_strength search_line(const char *text, size_t length, uint32_t line,
+                                              uint32_t column, const struct target *target,
+                                              struct base_buf *out)
 {
     size_t start = 0;
     for (uint32_t i = 1; i < line; i++) {
@@ -337,7 +377,7 @@ enum record_names_strength record_names_in_clean(const char *text, size_t length
     if (column && start + column - 1 < end) {
         struct record_ctext_span statement =
             record_ctext_statement_at(text, length, start + column - 1);
-        answer = statement_answer(text, length, statement, callee, calls_driver);
+        answer = statement_answer(text, length, statement, target);
     }
     // Without a column, all statements of the line are searched.
     for (size_t at = start; answer.strength == RECORD_NAMES_NONE && at < end;) {
@@ -347,7 +387,7 @@ enum record_names_strength record_names_in_clean(const char *text, size_t length
         if (at == end)
             break;
         struct record_ctext_span statement = record_ctext_statement_at(text, length, at);
-        struct answer other = statement_answer(text, length, statement, callee, calls_driver);
+        struct answer other = statement_answer(text, length, statement, target);
         at = statement.end > at ? statement.end : at + 1;
         if (other.strength == RECORD_NAMES_NONE)
             continue;
@@ -358,8 +398,7 @@ enum record_names_strength record_names_in_clean(const char *text, size_t length
             if (i == end)
                 break;
             struct record_ctext_span next = record_ctext_statement_at(text, length, i);
-            if (statement_answer(text, length, next, callee, calls_driver).strength !=
-                RECORD_NAMES_NONE)
+            if (statement_answer(text, length, next, target).strength != RECORD_NAMES_NONE)
                 return RECORD_NAMES_NONE;
             i = next.end > i ? next.end : i + 1;
         }
@@ -368,6 +407,22 @@ enum record_names_strength record_names_in_clean(const char *text, size_t length
     if (answer.name.end > answer.name.start)
         record_ctext_add(out, text, answer.name);
     return answer.strength;
+}
+
+enum record_names_strength record_names_in_clean(const char *text, size_t length, uint32_t line,
+                                                 uint32_t column, const char *callee,
+                                                 bool calls_driver, struct base_buf *out)
+{
+    return search_line(text, length, line, column,
+                       &(struct target){.callee = callee, .calls_driver = calls_driver}, out);
+}
+
+enum record_names_strength record_names_of_library(const char *text, size_t length, uint32_t line,
+                                                   uint32_t column, const char *callee,
+                                                   struct base_buf *out)
+{
+    return search_line(text, length, line, column,
+                       &(struct target){.callee = callee, .is_library = true}, out);
 }
 
 enum record_names_strength record_names_in_source(const char *text, size_t length, uint32_t line,

@@ -44,6 +44,12 @@ static void tell_changed(struct paths *paths, uint32_t image)
     base_buf_fini(&text);
 }
 
+// Returns where the function begins in its image; 0 if that is unknown.
+static uint64_t function_start(const struct record_symbols_frame *frame, uint64_t offset)
+{
+    return frame->function && frame->offset < offset ? offset - frame->offset : 0;
+}
+
 static void add_frame(struct paths *paths, struct base_arena *arena, uint32_t image,
                       enum record_runtime_image kind, uint64_t offset,
                       const struct record_symbols_frame *found)
@@ -63,7 +69,8 @@ static void add_frame(struct paths *paths, struct base_arena *arena, uint32_t im
                                   .line = frame->line,
                                   .image = image,
                                   .offset = offset,
-                                  .inlined = frame->inlined};
+                                  .inlined = frame->inlined,
+                                  .start = function_start(frame, offset)};
 }
 
 // Returns true if the file name of the image begins with one of these.

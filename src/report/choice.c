@@ -30,7 +30,8 @@ static enum base_code check_object(const struct report_data *data, const char *p
         if (!name)
             continue;
         names[count++] = name;
-        if (strstr(name, part)) {
+        const char *label = data->objects.items[i].label;
+        if (strstr(name, part) || (label && strstr(label, part))) {
             free(names);
             return BASE_OK;
         }

@@ -563,6 +563,7 @@ enum base_code report_data_load(struct report_data *data, struct profile *profil
     if (code == BASE_OK && !loading.failed) {
         add_graph_nodes(data);
         report_end_failures(data);
+        loading.failed |= !report_label_objects(data);
         loading.failed |= !report_add_notes(data);
     }
     if (code == BASE_OK && loading.failed)

@@ -18,7 +18,8 @@ struct report_use {
 };
 
 struct report_object {
-    const char *name; // NULL: none
+    const char *name;  // NULL: none
+    const char *label; // the name for people, by labels.c; NULL: none
     uint64_t number, address, bytes;
     uint64_t call;                      // that allocated it; 0: none
     uint64_t end;                       // the call that ended it; ANALYZE_NEVER: none
@@ -168,8 +169,13 @@ bool report_is_in_peak(const struct report_object *object, const struct analyze_
 
 // Returns the object of that number; NULL if there is none.
 struct report_object *report_find_object(const struct report_data *data, uint64_t number);
+// labels.c: labels all objects. Returns false when memory ran out.
+bool report_label_objects(struct report_data *data);
 // notes.c: adds notes about the limits of the profile. Returns false when memory ran out.
 bool report_add_notes(struct report_data *data);
+// notes.c: returns whether no place is known by its line.
+bool report_lacks_lines(const struct report_data *data);
+#define REPORT_NO_LINES "no line numbers: build with -g"
 // notes.c: adds a note about suppressed findings, if there are any, in the same way.
 bool report_add_suppressed_note(struct report_data *data);
 // notes.c: adds how often the program waited for the GPU and, if times are real, for how long; and

@@ -26,8 +26,8 @@ void report_put_flow_object(const struct report_data *data,
     const struct report_object *object = report_find_object(data, vertex->object);
     if (vertex->kind == ANALYZE_FLOW_HOST)
         base_buf_puts(out, "host memory");
-    else if (object && object->name && object->name[0])
-        report_put_text(out, object->name);
+    else if (object && object->label)
+        report_put_text(out, object->label);
     else
         base_buf_printf(out, "object %llu", (unsigned long long)vertex->object);
 }

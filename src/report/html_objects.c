@@ -123,7 +123,7 @@ void page_put_objects(struct page *page)
     base_json_key(json, "name");
     base_json_begin_array(json);
     for (size_t i = 0; i < count; i++)
-        base_json_u64(json, page_text(page, objects[kept[i]].name));
+        base_json_u64(json, page_text(page, objects[kept[i]].label));
     base_json_end_array(json);
     COLUMN("kind", kind);
     COLUMN("counted", counts);

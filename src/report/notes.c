@@ -354,6 +354,34 @@ static bool add_unfinished_note(struct report_data *data)
     return add_note(data, PROFILE_INFO, &text);
 }
 
+bool report_lacks_lines(const struct report_data *data)
+{
+    bool lacks = false;
+    for (size_t i = 0; i < data->objects.count; i++) {
+        const struct profile_frame *place = report_place(data, data->objects.items[i].path);
+        if (place && place->file)
+            return false;
+        lacks |= place != NULL;
+    }
+    for (size_t i = 0; i < analyze_finding_count(data->analysis); i++) {
+        const struct profile_frame *place =
+            report_place(data, analyze_finding(data->analysis, i)->path);
+        if (place && place->file)
+            return false;
+        lacks |= place != NULL;
+    }
+    return lacks;
+}
+
+static bool add_line_note(struct report_data *data)
+{
+    struct base_buf text = {0};
+    if (!report_lacks_lines(data))
+        return true;
+    base_buf_puts(&text, REPORT_NO_LINES);
+    return add_note(data, PROFILE_INFO, &text);
+}
+
 bool report_add_suppressed_note(struct report_data *data)
 {
     struct base_buf text = {0};
@@ -368,7 +396,7 @@ bool report_add_notes(struct report_data *data)
 {
     const struct profile_program *program = profile_program(data->profile);
     struct base_buf text = {0};
-    bool good = add_correction_note(data) && add_unknown_functions(data);
+    bool good = add_correction_note(data) && add_unknown_functions(data) && add_line_note(data);
     if (!profile_meta(data->profile)->complete) {
         base_buf_puts(&text, "this profile is incomplete: its recorder was killed, could not "
                              "write, or is still writing");

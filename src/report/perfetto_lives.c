@@ -226,8 +226,8 @@ static struct perfetto_group *group_of(struct perfetto_trace *trace, struct perf
 static void put_object(struct perfetto_trace *trace, const struct report_object *object,
                        const struct perfetto_life *life)
 {
-    if (object->name && object->name[0]) {
-        perfetto_name(trace, PERFETTO_CATEGORY_OBJECT, object->name);
+    if (object->label) {
+        perfetto_name(trace, PERFETTO_CATEGORY_OBJECT, object->label);
     } else {
         char name[40];
         snprintf(name, sizeof(name), "(object %llu)", (unsigned long long)object->number);

@@ -7,14 +7,14 @@
 #include "short_names.h"
 #include "units.h"
 
-static bool is_stub(const char *function)
+static bool is_stub(const struct profile_frame *frame)
 {
     static const char *const stubs[] = {"__device_stub_", "__wrapper__device_stub_"};
-    for (size_t i = 0; function && i < sizeof(stubs) / sizeof(stubs[0]); i++) {
-        if (strncmp(function, stubs[i], strlen(stubs[i])) == 0)
+    for (size_t i = 0; frame->function && i < sizeof(stubs) / sizeof(stubs[0]); i++) {
+        if (strncmp(frame->function, stubs[i], strlen(stubs[i])) == 0)
             return true;
     }
-    return false;
+    return frame->file && strstr(frame->file, ".cudafe1.stub.c");
 }
 
 // For a launch, the compiler generates stubs, then a host function with the kernel's name, which is
@@ -23,12 +23,14 @@ uint32_t report_stub_frames(const struct report_path *path)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < path->frame_count; i++) {
-        if (is_stub(path->frames[i].function))
+        if (is_stub(&path->frames[i]))
             count = i + 1;
     }
     if (count == 0 || count >= path->frame_count || !path->frames[count].function)
         return count == path->frame_count ? 0 : count;
     const char *stub = path->frames[count - 1].function, *name = path->frames[count].function;
+    if (!stub)
+        return count;
     size_t end = strcspn(name, "(<"), start = end;
     while (start > 0 && name[start - 1] != ':' && name[start - 1] != ' ')
         start--;
@@ -36,38 +38,98 @@ uint32_t report_stub_frames(const struct report_path *path)
     return same && count + 1 < path->frame_count ? count + 1 : count;
 }
 
+// Frames have the return address, which may belong to the next line. The byte before it belongs to
+// the call.
+static uint64_t address_of(const struct profile_frame *frame)
+{
+    return frame->offset - (frame->offset > 0);
+}
+
+// Writes "main+0x5b", or "prog+0x11f3" if the function is unknown. addr2line takes both: the first
+// as it is, of the second the address.
+static void put_code(const struct report_data *data, const struct profile_frame *frame,
+                     struct base_buf *out)
+{
+    const uint64_t address = address_of(frame);
+    if (frame->function) {
+        report_put_function(out, frame->function);
+        if (frame->start && frame->start <= address)
+            base_buf_printf(out, "+0x%llx", (unsigned long long)(address - frame->start));
+        return;
+    }
+    const char *name = report_base_name(report_image_path(data, frame->image));
+    report_put_text(out, name ? name : "?");
+    base_buf_printf(out, "+0x%llx", (unsigned long long)address);
+}
+
 static void put_place(const struct report_data *data, const struct profile_frame *frame,
                       bool with_folders, struct base_buf *out)
 {
-    if (frame->file) {
-        report_put_text(out, with_folders ? frame->file : report_base_name(frame->file));
-        if (frame->line)
-            base_buf_printf(out, ":%u", frame->line);
-    } else if (frame->function) {
-        report_put_function(out, frame->function);
-    } else {
-        const char *name = report_base_name(report_image_path(data, frame->image));
-        report_put_text(out, name ? name : "?");
-        base_buf_printf(out, "+0x%llx", (unsigned long long)frame->offset);
+    if (!frame->file) {
+        put_code(data, frame, out);
+        return;
     }
+    report_put_text(out, with_folders ? frame->file : report_base_name(frame->file));
+    if (frame->line)
+        base_buf_printf(out, ":%u", frame->line);
 }
 
-// Returns the frame that is the place of a call path; NULL if there is none.
-static const struct profile_frame *place_of(const struct report_path *path)
+// Returns whether the frame is outside of the program: in the C or C++ library, or in code that
+// calls main or starts a thread.
+static bool is_foreign(const struct report_data *data, const struct profile_frame *frame)
+{
+    static const char *const images[] = {"libc.so", "libstdc++.so", "libpthread.so", "ld-linux"};
+    const char *image = report_base_name(report_image_path(data, frame->image));
+    for (size_t i = 0; image && i < sizeof(images) / sizeof(images[0]); i++) {
+        if (strncmp(image, images[i], strlen(images[i])) == 0)
+            return true;
+    }
+    static const char *const starts[] = {"_start",
+                                         "__libc_start_main",
+                                         "__libc_start_call_main",
+                                         "__libc_start_main_impl",
+                                         "start_thread",
+                                         "clone"};
+    for (size_t i = 0; frame->function && i < sizeof(starts) / sizeof(starts[0]); i++) {
+        if (strcmp(frame->function, starts[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_user(const struct report_data *data, const struct profile_frame *frame)
+{
+    return !is_foreign(data, frame) && !profile_is_library_frame(frame);
+}
+
+// Returns the frame that is the place of a call path; NULL if there is none. It is the innermost
+// one of the user: if possible with a line, and not of a library of templates. Nobody changes
+// these.
+static const struct profile_frame *place_of(const struct report_data *data,
+                                            const struct report_path *path)
 {
     if (!path || path->frame_count == 0)
         return NULL;
     const uint32_t first = report_stub_frames(path);
+    const struct profile_frame *best = &path->frames[first];
+    unsigned best_worth = 0;
     for (uint32_t i = first; i < path->frame_count; i++) {
-        if (path->frames[i].file)
-            return &path->frames[i];
+        const struct profile_frame *frame = &path->frames[i];
+        const unsigned worth = is_user(data, frame) ? (frame->file       ? 3
+                                                       : frame->function ? 2
+                                                                         : 0)
+                                                    : frame->file != NULL;
+        if (worth > best_worth) {
+            best = frame;
+            best_worth = worth;
+        }
     }
-    return &path->frames[first];
+    return best;
 }
 
 const struct profile_frame *report_place(const struct report_data *data, uint32_t path)
 {
-    return place_of(report_path_of(data, path));
+    return place_of(data, report_path_of(data, path));
 }
 
 void report_put_place(const struct report_data *data, uint32_t path, struct base_buf *out)
@@ -106,7 +168,7 @@ void report_put_place_beside(const struct report_data *data, uint32_t path, uint
                              struct base_buf *out)
 {
     const struct report_path *of = report_path_of(data, path);
-    const struct profile_frame *place = place_of(of);
+    const struct profile_frame *place = place_of(data, of);
     const struct profile_frame *parting = parting_of(of, report_path_of(data, other));
     if (!place)
         return;
@@ -119,52 +181,66 @@ void report_put_place_beside(const struct report_data *data, uint32_t path, uint
 
 // --- Call paths ----------------------------------------------------------------------------------
 
-// Returns whether the frame is outside of the program: it calls main or starts a thread.
-static bool is_foreign(const struct profile_frame *frame)
-{
-    static const char *const starts[] = {"_start",
-                                         "__libc_start_main",
-                                         "__libc_start_call_main",
-                                         "__libc_start_main_impl",
-                                         "start_thread",
-                                         "clone"};
-    for (size_t i = 0; frame->function && i < sizeof(starts) / sizeof(starts[0]); i++) {
-        if (strcmp(frame->function, starts[i]) == 0)
-            return true;
-    }
-    return false;
-}
-
 static void put_frame(const struct report_data *data, const struct profile_frame *frame,
                       struct base_buf *out)
 {
-    if (frame->function) {
+    if (frame->file && frame->function) {
         report_put_function(out, frame->function);
-    } else {
-        const char *image = report_base_name(report_image_path(data, frame->image));
-        report_put_text(out, image ? image : "?");
-        base_buf_printf(out, "+0x%llx", (unsigned long long)frame->offset);
-    }
-    if (frame->file) {
         base_buf_putc(out, ' ');
         put_place(data, frame, false, out);
+        return;
+    }
+    put_place(data, frame, false, out);
+    const char *image = report_base_name(report_image_path(data, frame->image));
+    if (!frame->file && frame->function && image) {
+        base_buf_puts(out, " (");
+        report_put_text(out, image);
+        base_buf_printf(out, "+0x%llx)", (unsigned long long)address_of(frame));
     }
 }
 
+// Returns whether the function launches kernels; the user wrote <<<...>>> instead.
+static bool is_launch(const char *called)
+{
+    return strncmp(called, "cudaLaunchKernel", strlen("cudaLaunchKernel")) == 0 ||
+           strncmp(called, "__cudaLaunch", strlen("__cudaLaunch")) == 0;
+}
+
+// Frames of libraries of templates are left out; of those that the user's innermost frame leads
+// to, the function that the user called remains.
 void report_put_trace(const struct report_data *data, uint32_t path, struct base_buf *out)
 {
     enum { MOST = 4 };
     const struct report_path *of = report_path_of(data, path);
-    if (!of)
+    if (!of || of->frame_count == 0)
         return;
     const uint32_t first = report_stub_frames(of);
-    uint32_t end = of->frame_count;
-    while (end > first + 1 && is_foreign(&of->frames[end - 1]))
+    const char *called = report_called_at(data, path), *before = "";
+    uint32_t end = of->frame_count, user = first, put = 0;
+    while (end > first + 1 && is_foreign(data, &of->frames[end - 1]))
         end--;
-    for (uint32_t i = first; i < end && i < first + MOST; i++) {
-        base_buf_puts(out, i > first ? " < " : "");
+    while (user < end && !is_user(data, &of->frames[user]))
+        user++;
+    if (called && !is_launch(called)) {
+        report_put_text(out, called);
+        before = " < ";
+    }
+    if (user == end) // nothing is the user's
+        user = first;
+    else if (user > first && of->frames[user - 1].function) {
+        base_buf_puts(out, before);
+        report_put_function(out, of->frames[user - 1].function);
+        before = " < ";
+    }
+    for (uint32_t i = user; i < end; i++) {
+        if (i > user && !is_user(data, &of->frames[i]))
+            continue;
+        base_buf_puts(out, before);
+        before = " < ";
+        if (put++ == MOST) {
+            base_buf_puts(out, "...");
+            break;
+        }
         put_frame(data, &of->frames[i], out);
     }
-    if (end > first + MOST)
-        base_buf_puts(out, " < ...");
 }

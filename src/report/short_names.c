@@ -133,14 +133,27 @@ static bool read_parts(const char *name, struct parts *parts)
 
 // --- Writing -------------------------------------------------------------------------------------
 
-// Returns the length of an unnamed namespace with its "::"; 0 if there is none. nvcc gives the
-// namespaces and static functions of a file names that contain hashes.
+// Returns whether the word is an inline namespace that contains a version: THRUST_300001_SM_800_NS,
+// CUB_300001_SM_800.
+static bool is_version(const char *at)
+{
+    static const char *const prefixes[] = {"THRUST_", "CUB_"};
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+        const size_t bytes = strlen(prefixes[i]);
+        if (begins(at, prefixes[i]) && at[bytes] >= '0' && at[bytes] <= '9')
+            return true;
+    }
+    return false;
+}
+
+// Returns the length of a namespace that people did not write, with its "::"; 0 if there is none.
+// nvcc gives the namespaces and static functions of a file names that contain hashes.
 static size_t unnamed_bytes(const char *at)
 {
     static const char plain[] = "(anonymous namespace)::";
     if (begins(at, plain))
         return strlen(plain);
-    if (!begins(at, "_GLOBAL__N_") && !begins(at, "_INTERNAL_"))
+    if (!begins(at, "_GLOBAL__N_") && !begins(at, "_INTERNAL_") && !is_version(at))
         return 0;
     size_t bytes = 0;
     while (is_word(at[bytes]))

@@ -20,15 +20,27 @@ struct expansion {
 
 // --- Objects and calls ---------------------------------------------------------------------------
 
+// Returns what tells the finding's other object from an object with the same label.
+static const char *other_of(const struct expansion *expansion, const struct report_object *row)
+{
+    const struct analyze_finding *finding = expansion->finding;
+    const struct report_object *first = report_find_object(expansion->data, finding->object);
+    if (row->number != finding->other_object || row->number == finding->object || !first ||
+        !first->label || strcmp(first->label, row->label) != 0)
+        return "";
+    return row->number < first->number ? "an earlier " : "a later ";
+}
+
 static void put_object(const struct expansion *expansion, uint64_t number, const char *format)
 {
     struct base_buf *out = expansion->out;
     const struct report_object *row = report_find_object(expansion->data, number);
     const bool whole = format[0] == '\0';
     if (strcmp(format, "size") != 0) {
-        if (row && row->name && row->name[0]) {
+        if (row && row->label) {
+            base_buf_puts(out, other_of(expansion, row));
             base_buf_putc(out, '`');
-            report_put_text(out, row->name);
+            report_put_text(out, row->label);
             base_buf_putc(out, '`');
         } else {
             base_buf_printf(out, "object %llu", (unsigned long long)number);

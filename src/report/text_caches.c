@@ -29,8 +29,8 @@ static void cell_name(const void *context, const void *row, struct base_buf *out
         base_buf_puts(out, "all");
     else if (!first)
         base_buf_puts(out, "(unknown)");
-    else if (first->name && first->name[0])
-        report_put_text(out, first->name);
+    else if (first->label)
+        report_put_text(out, first->label);
     else
         base_buf_printf(out, "(object %llu)", (unsigned long long)first->number);
 }

@@ -23,7 +23,8 @@ static bool is_about_object(const struct report_data *data, const struct analyze
 {
     const struct report_object *object = report_find_object(data, finding->object),
                                *other = report_find_object(data, finding->other_object);
-    return (object && has_part(object->name, part)) || (other && has_part(other->name, part));
+    return (object && (has_part(object->name, part) || has_part(object->label, part))) ||
+           (other && (has_part(other->name, part) || has_part(other->label, part)));
 }
 
 static bool is_about_kernel(const struct report_data *data, const struct analyze_finding *finding,

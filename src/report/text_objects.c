@@ -17,8 +17,8 @@ static void group_name(const void *context, const void *row, struct base_buf *ou
 {
     (void)context;
     const struct object_group *group = row;
-    if (group->first->name && group->first->name[0])
-        report_put_text(out, group->first->name);
+    if (group->first->label)
+        report_put_text(out, group->first->label);
     else
         base_buf_printf(out, "(object %llu)", (unsigned long long)group->first->number);
 }

@@ -35,7 +35,7 @@ esac
 query() { "$GLINT" query "$folder/p.glint" "$1" | tail -n +2; }
 
 for format in text json sarif github html perfetto; do
-    "$GLINT" report --format $format -o "$folder/out" "$folder/p.glint"
+    "$GLINT" report -f --format $format -o "$folder/out" "$folder/p.glint"
     ! grep -aqE 'libcudart_static|__cudart[0-9]' "$folder/out" || fail "a function of the runtime's own, as $format"
 done
 COLUMNS=200 "$GLINT" report --verbose "$folder/p.glint" >"$folder/report"

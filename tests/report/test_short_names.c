@@ -93,7 +93,10 @@ static void what_is_too_long_is_simplified_and_then_cut(void **state)
           "cub::DeviceReduceKernel<...>");
     check(
         "void cub::CUB_200302_500_600_NS::detail::reduce::DeviceReduceSingleTileKernel<A, B>(int)",
-        "cub::...::DeviceReduceSingleTileKernel<...>");
+        "cub::detail::reduce::DeviceReduceSingleTileKernel<A, B>");
+    check(
+        "void cub::CUB_1_NS::detail::radix_sort::DeviceRadixSortSingleTileKernelOfKeys<A, B>(int)",
+        "cub::...::DeviceRadixSortSingleTileKernelOfKeys<...>");
     check("void k<&" FIFTY "::operator<, A<int> >(int)", "k<...>");
     check(FIFTY FIFTY "<", "abcdefghijabcdefghijabcdefghi...defghijabcdefghijabcdefghij<");
     // Characters, not bytes.
