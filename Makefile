@@ -23,7 +23,7 @@ deps: # install the packages needed (Debian, Ubuntu)
 demo: # build, and look at an example
 	@scripts/bootstrap --build
 	@$(MAKE) --no-print-directory configure
-	@cmake --build build --target glint --target chain --target simulator --target glint_inject_preload
+	@cmake --build build --target installed --target chain
 	@scripts/demo
 
 test: deps # build and run all tests

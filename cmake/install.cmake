@@ -11,6 +11,14 @@ add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/share.made
     COMMENT "Making man pages, completions and the page about patterns")
 add_custom_target(share ALL DEPENDS ${PROJECT_BINARY_DIR}/share.made)
 
+# Builds what is installed, and nothing else: `cmake --install` works after it.
+add_custom_target(installed DEPENDS glint share)
+foreach(part simulator glint_inject_preload)
+    if(TARGET ${part})
+        add_dependencies(installed ${part})
+    endif()
+endforeach()
+
 install(TARGETS glint RUNTIME DESTINATION bin)
 if(TARGET glint_inject_preload)
     install(TARGETS glint_inject_preload glint_sync_preload glint_mpi_preload LIBRARY DESTINATION lib/glint)

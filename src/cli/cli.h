@@ -68,6 +68,7 @@ extern const struct cli_verb cli_run;
 extern const struct cli_verb cli_sim_log;
 
 extern const struct cli_verb *const cli_verbs[]; // all verbs; the last entry is NULL
+extern const char cli_version[];                 // "glint 0.1.0 (aarch64, GCC 12.2.0, ...)"
 extern const char cli_purpose[];                 // what glint does, as one sentence on two lines
 
 // Parses options at the front of argv and passes each to take(user, row, argument), which returns

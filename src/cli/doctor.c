@@ -3,6 +3,7 @@
 // table: it examines one thing, says what it found, and gives advice if something is missing.
 #include <errno.h>
 #include <fcntl.h>
+#include <gnu/libc-version.h>
 #include <limits.h>
 #include <linux/userfaultfd.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "program.h"
@@ -24,6 +26,7 @@ enum need { NEED_WATCHING, NEED_DEVICE, NEED_NOTHING };
 
 struct examination {
     const char *folder;   // contains glint's libraries; "" if unknown
+    const char *output;   // where a profile would be written; NULL: the current folder
     struct base_buf said; // what was found
     const char *advice;   // what to do if it is missing; NULL: nothing
 };
@@ -135,6 +138,28 @@ static bool look_pidfd(struct examination *at)
     return fd >= 0;
 }
 
+// Writes a small file into the folder and removes it. Permissions alone do not tell whether that
+// works: the file system may be read-only, or a quota used up.
+static bool can_write(const char *folder)
+{
+    static const char bytes[4096];
+    char path[PATH_MAX];
+    const int length = snprintf(path, sizeof(path), "%s/.glint-doctor-XXXXXX", folder);
+    if (length < 0 || (size_t)length >= sizeof(path)) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    const int file = mkstemp(path);
+    if (file < 0)
+        return false;
+    const bool good = write(file, bytes, sizeof(bytes)) == (ssize_t)sizeof(bytes);
+    const int error = errno;
+    close(file);
+    unlink(path);
+    errno = error;
+    return good;
+}
+
 static bool look_space(struct examination *at, const char *folder)
 {
     struct statvfs space;
@@ -145,8 +170,8 @@ static bool look_space(struct examination *at, const char *folder)
     }
     unsigned long long bytes = (unsigned long long)space.f_bavail * space.f_frsize;
     base_buf_printf(&at->said, "%s: %llu MiB free", folder, bytes >> 20);
-    if (access(folder, W_OK) != 0) {
-        base_buf_printf(&at->said, ", but %s", strerror(errno));
+    if (!can_write(folder)) {
+        base_buf_printf(&at->said, ", but no file can be written: %s", strerror(errno));
         at->advice = "change to a writable folder, or use -o";
         return false;
     }
@@ -180,9 +205,42 @@ static bool look_pages(struct examination *at)
     return good;
 }
 
+// Examines the folder that glint record would write to.
 static bool look_here(struct examination *at)
 {
-    return look_space(at, ".");
+    const char *slash = at->output ? strrchr(at->output, '/') : NULL;
+    char *folder = !slash                ? strdup(".")
+                   : slash == at->output ? strdup("/")
+                                         : strndup(at->output, (size_t)(slash - at->output));
+    const bool good = folder && look_space(at, folder);
+    free(folder);
+    return good;
+}
+
+// What a report of a problem needs.
+static bool look_system(struct examination *at)
+{
+    struct utsname system;
+    if (uname(&system) == 0)
+        base_buf_printf(&at->said, "%s %s %s, glibc %s", system.sysname, system.release,
+                        system.machine, gnu_get_libc_version());
+    FILE *file = fopen("/etc/os-release", "re");
+    char line[256];
+    while (file && fgets(line, sizeof(line), file)) {
+        char *end = line + strcspn(line, "\n");
+        const char *name = line + strlen("PRETTY_NAME=");
+        if (strncmp(line, "PRETTY_NAME=", strlen("PRETTY_NAME=")) != 0)
+            continue;
+        *end = '\0';
+        if (*name == '"' && end > name + 1 && end[-1] == '"') {
+            end[-1] = '\0';
+            name++;
+        }
+        base_buf_printf(&at->said, ", %s", name);
+    }
+    if (file)
+        fclose(file);
+    return at->said.length > 0;
 }
 
 static bool look_temporary(struct examination *at)
@@ -201,27 +259,32 @@ static const struct check checks[] = {
     {"temporary files", NEED_WATCHING, look_temporary},
     {"simulated GPU", NEED_DEVICE, look_simulator},
     {"NVIDIA GPU", NEED_DEVICE, look_gpu},
-    {"this folder", NEED_NOTHING, look_here},
+    {"profile's folder", NEED_NOTHING, look_here},
     {"first uses", NEED_NOTHING, look_pages},
     {"end of processes", NEED_NOTHING, look_pidfd},
     {"nvcc", NEED_NOTHING, look_nvcc},
+    {"system", NEED_NOTHING, look_system},
 };
 
 // --- The verb ------------------------------------------------------------------------------------
 
-static const struct cli_option options[] = {{0, NULL, NULL, NULL}};
+static const struct cli_option options[] = {
+    {'o', "output", "FILE", "examine the folder of FILE, a profile to be written; default: ."},
+    {0, NULL, NULL, NULL},
+};
 
 static bool take_option(void *user, const struct cli_option *option, const char *argument)
 {
-    (void)user;
+    const char **output = user;
     (void)option;
-    (void)argument;
-    return false;
+    *output = argument;
+    return true;
 }
 
 static int run(const struct cli_verb *verb, int argc, char **argv)
 {
-    int first = cli_options(verb, argc, argv, take_option, NULL);
+    const char *output = NULL;
+    int first = cli_options(verb, argc, argv, take_option, &output);
     if (first == -2)
         return 0;
     if (first < 0)
@@ -235,7 +298,7 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
     bool known = cli_program_library_folder(&folder);
     for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
         const struct check *check = &checks[i];
-        struct examination at = {.folder = known ? folder.text : ""};
+        struct examination at = {.folder = known ? folder.text : "", .output = output};
         bool there = check->look(&at);
         can_watch &= there || check->need != NEED_WATCHING;
         has_device |= there && check->need == NEED_DEVICE;
@@ -248,7 +311,7 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
     }
     base_buf_fini(&folder);
     bool can_record = can_watch && has_device;
-    printf("\nglint " GLINT_VERSION " can%s record programs here.\n", can_record ? "" : "not");
+    printf("\n%s can%s record programs here.\n", cli_version, can_record ? "" : "not");
     if (fflush(stdout) != 0) {
         cli_message("cannot write the output: %m");
         return CLI_FAILURE;

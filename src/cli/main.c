@@ -12,6 +12,24 @@ const char cli_purpose[] =
     "glint finds what CUDA programs waste: GPU memory, redundant data, needless\n"
     "synchronization, poor use of caches and shared memory.\n";
 
+#define TEXT_OF(number)       TEXT_OF_VALUE(number)
+#define TEXT_OF_VALUE(number) #number
+
+#if defined __clang__
+#define COMPILER "Clang " __clang_version__
+#else
+#define COMPILER "GCC " __VERSION__
+#endif
+#if defined __aarch64__
+#define MACHINE "aarch64"
+#else
+#define MACHINE "x86_64"
+#endif
+
+// What a report of a problem needs.
+const char cli_version[] = "glint " GLINT_VERSION " (" MACHINE ", " COMPILER
+                           ", glibc " TEXT_OF(__GLIBC__) "." TEXT_OF(__GLIBC_MINOR__) ")";
+
 static void print_usage(FILE *out)
 {
     fprintf(out, "%s\nUsage: glint VERB [OPTION...] [ARGUMENT...]\n\n", cli_purpose);
@@ -38,7 +56,7 @@ int main(int argc, char **argv)
     if (help)
         verb = argv[2];
     if (strcmp(verb, "--version") == 0) {
-        puts("glint " GLINT_VERSION);
+        puts(cli_version);
         return 0;
     }
     for (int i = 0; cli_verbs[i]; i++) {

@@ -143,8 +143,8 @@ static void write_loop(const char *folder)
         char name[96];
         snprintf(name, sizeof(name), "a_namespace::long_name<int, float>::kernel_%u(int const*)",
                  i);
-        const struct profile_frame frame = {"main", "/home/me/project/source/loop.cu", i, 0, i,
-                                            false, 0};
+        const struct profile_frame frame = {
+            "main", "/home/me/project/source/loop.cu", i, 0, i, false, 0};
         check(profile_add_kernel(
             writer, &(struct profile_kernel){.number = i, .name = name, .mangled = name}, &error));
         check(profile_add_path(
