@@ -88,7 +88,8 @@ static void put_finding(struct report_text *text, const struct analyze_finding *
     put_where(text->data, finding, &where);
     base_buf_puts(&gain, finding->gain_is_unknown ? "" : "gain: ");
     report_put_worth(text->data, finding, &gain);
-    if (finding->count > 1 && !text->choice->verbose && !finding->gain_is_unknown) {
+    if (finding->count > 1 && !text->choice->verbose && !finding->gain_is_unknown &&
+        !analyze_describe(finding->pattern)->is_about_object) {
         base_buf_puts(&gain, ", with ");
         report_put_count(finding->count - 1, &gain);
         base_buf_puts(&gain, " alike");

@@ -187,7 +187,11 @@ static void put_where(struct report_text *text)
     if (program->driver_version && text->choice->verbose)
         base_buf_printf(out, ", CUDA %u.%u", program->driver_version / 1000,
                         program->driver_version % 1000 / 10);
-    report_text_line(text, "  ", &words);
+    // A failure takes up to two lines of the first screen, and this as many if there is none.
+    report_text_few(text, "  ", &words,
+                    text->choice->verbose  ? SIZE_MAX
+                    : data->failures.count ? 1
+                                           : 2);
     base_buf_fini(&words);
 }
 
