@@ -130,7 +130,7 @@ static void files_that_make_no_sense_are_refused(void **state)
         {"[suppress]\nobject = 'a'\nreason = 'b'",
          "line 1: a suppression begins with [[suppress]]"},
         {"[[thresholds]]", "line 1: thresholds begin with [thresholds]"},
-        {"[thresholds]\nidle = 1", "line 2: unknown key 'idle'"},
+        {"[thresholds]\nidle = 1", "line 2: unknown key 'idle' (did you mean 'idle-apis'?)"},
         {"[thresholds]\nidle-api = 1",
          "line 2: unknown key 'idle-api' (did you mean 'idle-apis'?)"},
         {"[thresholds]\nidle-apis = -1", "line 2: 'idle-apis' takes a number from 0 to 2147483647"},
