@@ -295,6 +295,7 @@ enum analyze_wait_unknown {
     ANALYZE_WAIT_WORK,     // GPU work may access memory of the host, or calls host functions
     ANALYZE_WAIT_SHARED,   // GPU memory is shared with other processes
     ANALYZE_WAIT_ORDER,    // it may order work of several streams
+    ANALYZE_WAIT_OUTPUT,   // kernels may print, or check assertions; the wait shows what they did
     ANALYZE_WAIT_EVENT,    // which record of an event it waits for
     ANALYZE_WAIT_UNKNOWNS,
 };

@@ -255,10 +255,11 @@ static bool reads_host(const struct analyze_model *model, const struct analyze_c
            copy->memory != PROFILE_MEMORY_PAGEABLE;
 }
 
-static void charge_first(struct analyze_waits *waits, uint32_t call)
+static void charge_first(struct analyze_waits *waits, uint32_t call,
+                         enum analyze_wait_unknown reason)
 {
     struct analyze_work work = analyze_work_of(waits, call);
-    analyze_wait_unknown(waits, analyze_first_wait(waits, &work), ANALYZE_WAIT_WORK);
+    analyze_wait_unknown(waits, analyze_first_wait(waits, &work), reason);
 }
 
 // Marks the wait that the program needs before it asks for an event's time: the event must have
@@ -311,7 +312,9 @@ static bool take_unseen(struct judging *judging)
         if (call->flags & ANALYZE_TIMES)
             take_timing(waits, i);
         if (touches_host(model, i, host_objects) || (copy && reads_host(model, copy)))
-            charge_first(waits, i);
+            charge_first(waits, i, ANALYZE_WAIT_WORK);
+        if (call->flags & ANALYZE_PRINTS) // what kernels print appears at the next wait
+            charge_first(waits, i, ANALYZE_WAIT_OUTPUT);
         if (shares)
             analyze_wait_unknown(waits, analyze_wait_of(waits, i), ANALYZE_WAIT_SHARED);
     }

@@ -32,6 +32,8 @@ static bool take_probe(void *user, const struct profile_probe *probe)
     struct analyze_loading *loading = user;
     if (probe->facts & PROFILE_PROBE_ONLY_MEMORY)
         loading->failed |= !base_map_put(&loading->calm, probe->kernel, NULL);
+    else if (probe->facts)
+        loading->failed |= !base_map_put(&loading->loud, probe->kernel, NULL);
     if (!probe->facts || probe->reason)
         loading->failed |= !base_map_put(&loading->blind, probe->kernel, NULL);
     return !loading->failed;
@@ -111,12 +113,26 @@ static bool take_path(void *user, const struct profile_path *path)
 
 // --- Sources of copies ---------------------------------------------------------------------------
 
+// Looking at a source delays the call; that time follows the thread's previous call.
+static void charge_recorder(struct analyze_model *model, uint32_t call, uint64_t took_ns)
+{
+    for (uint32_t i = call; i-- > 0;) {
+        if (model->calls.items[i].thread != model->calls.items[call].thread)
+            continue;
+        if (i < model->host.times.count)
+            model->host.times.items[i].recorder_ns += took_ns;
+        return;
+    }
+}
+
 static bool take_copy_source(void *user, const struct profile_copy_source *source)
 {
     struct analyze_loading *loading = user;
     struct analyze_model *model = loading->model;
     const uint32_t copy = analyze_find_call(model, source->copy),
                    at = analyze_find_call(model, source->at);
+    if (at != ANALYZE_NONE)
+        charge_recorder(model, at, source->took_ns);
     if (copy == ANALYZE_NONE || at == ANALYZE_NONE || source->same != PROFILE_SAME_YES)
         return true;
     for (uint32_t i = model->calls.items[copy].touches; i < analyze_touches_end(model, copy); i++)
@@ -187,6 +203,7 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
     base_map_fini(&loading.graphs);
     base_map_fini(&loading.blind);
     base_map_fini(&loading.calm);
+    base_map_fini(&loading.loud);
     base_array_fini(&loading.doubts);
     if (code == BASE_OK && loading.failed)
         code = base_no_memory(error);

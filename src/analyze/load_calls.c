@@ -178,6 +178,8 @@ static void add_kernel(struct analyze_loading *loading, struct analyze_call *row
     row->flags |= ANALYZE_LAUNCHES;
     if (!base_map_get(&loading->calm, launch->kernel))
         row->flags |= ANALYZE_ACTS;
+    if (base_map_get(&loading->loud, launch->kernel))
+        row->flags |= ANALYZE_PRINTS;
     loading->unseen |= doubts;
     if ((!told && !doubts && !(launch->flags & PROFILE_LAUNCH_WATCHED)) ||
         base_map_get(&loading->blind, launch->kernel))

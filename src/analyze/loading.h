@@ -31,6 +31,7 @@ struct analyze_loading {
     struct base_map graphs; // number to struct analyze_loading_graph *
     struct base_map blind;  // numbers of kernels whose probes miss some accesses, or that have none
     struct base_map calm;   // numbers of kernels that do nothing but access memory
+    struct base_map loud;   // of kernels that are known to do more
     BASE_ARRAY(struct profile_doubt) doubts; // by call, then by node
     size_t doubt;                            // index of the next doubt to merge
     uint32_t unseen; // reasons of the current call: sum of 1 << enum analyze_unseen

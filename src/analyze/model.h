@@ -21,6 +21,7 @@ enum {                    // flags of a call
     ANALYZE_SHARES = 256,      // afterwards other processes or APIs may use the GPU's memory
     ANALYZE_TIMES = 512,       // asks for the time between two events
     ANALYZE_ACTS = 1024,       // launches what may do more than its accesses show, such as printing
+    ANALYZE_PRINTS = 4096,     // launches kernels that are known to do more, such as printing
     ANALYZE_UNFINISHED = 2048, // had not returned when the program ended; nothing else is known
 };
 

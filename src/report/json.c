@@ -85,8 +85,8 @@ static void put_unknown_waits(struct base_json *json, const struct analyze_run_t
                               bool simulated)
 {
     static const char *const words[ANALYZE_WAIT_UNKNOWNS] = {
-        "given_up", "managed",   "pinned", "stack",  "static", "mapped",
-        "small",    "unwatched", "work",   "shared", "order",  "event",
+        "given_up",  "managed", "pinned", "stack", "static", "mapped", "small",
+        "unwatched", "work",    "shared", "order", "output", "event",
     };
     report_json_key(json, "unknown_waits");
     base_json_begin_array(json);

@@ -257,6 +257,7 @@ static void put_wait_reasons(struct base_buf *out, const struct analyze_run_time
         [ANALYZE_WAIT_WORK] = "GPU work that may access memory of the host",
         [ANALYZE_WAIT_SHARED] = "GPU memory that other processes share",
         [ANALYZE_WAIT_ORDER] = "waits that may order the work of several streams",
+        [ANALYZE_WAIT_OUTPUT] = "waits that show what kernels print",
         [ANALYZE_WAIT_EVENT] = "waits for an event of which it is not known what it stands for",
     };
     const char *between = "";

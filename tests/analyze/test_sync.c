@@ -351,6 +351,19 @@ static void functions_of_the_host_are_waited_for(void **state)
     expect_judgement(&run, first, ANALYZE_UNKNOWN);
 }
 
+// What a kernel prints appears at the next wait, and only at that one.
+static void output_of_kernels_is_waited_for(void **state)
+{
+    (void)state;
+    for (unsigned prints = 0; prints < 2; prints++) {
+        struct timed run;
+        timed_begin(&run);
+        timed_launch(&run, LEGACY, MS);
+        last_call(&run)->flags |= ANALYZE_ACTS | (prints ? ANALYZE_PRINTS : 0);
+        expect_judgement(&run, a_sync(&run), prints ? ANALYZE_UNKNOWN : ANALYZE_UNNEEDED);
+    }
+}
+
 static void memory_that_is_still_read_may_be_written_after_a_wait(void **state)
 {
     (void)state;
@@ -1042,6 +1055,7 @@ int main(void)
         cmocka_unit_test(data_that_was_not_looked_at_is_as_the_last_that_was),
         cmocka_unit_test(the_time_of_an_event_needs_a_wait_for_it),
         cmocka_unit_test(functions_of_the_host_are_waited_for),
+        cmocka_unit_test(output_of_kernels_is_waited_for),
         cmocka_unit_test(memory_that_is_still_read_may_be_written_after_a_wait),
         cmocka_unit_test(kernels_that_use_host_memory_are_waited_for),
         cmocka_unit_test(what_other_processes_may_see_is_not_judged),
