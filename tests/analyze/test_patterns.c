@@ -486,6 +486,7 @@ static void memory_that_was_freed_before_cannot_be_reused(void **state)
     for (unsigned i = 0; i < 4; i++) {
         uint32_t object = allocate(&model, 1000);
         copy_in(&model, object, 0, 1000);
+        copy_out(&model, object, 0, 1000);
         release(&model, object);
     }
     struct analysis *analysis = analyze(&model, analyze_default_thresholds());

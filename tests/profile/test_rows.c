@@ -487,9 +487,9 @@ static void views_tell_the_same(void **state)
                 "150500|2|0|0\n");
     check_query(profile, "SELECT * FROM v_copies ORDER BY call",
                 "3|host-to-device|4000|2147418112|65536||1|pageable|device||||||1|70000|90000|"
-                "75000|88000|2|allocated|1|ffffffffffffffff0000000000000abc|0|5|70\n"
+                "75000|88000|2|allocated|1|ffffffffffffffff0000000000000abc|0|5|70|6|1|40\n"
                 "11|device-to-host|4000|65536|196608|1|4|device|pinned|512|400|400|10|1|1|201000|"
-                "220000|203000|217000|2||||||\n");
+                "220000|203000|217000|2|||||||||\n");
     check_query(profile, "SELECT * FROM v_sets",
                 "4|131072|2|8000|4294967295|4|100|80|100|1|95000|99000|||2\n");
     check_query(profile, "SELECT * FROM v_ranges WHERE call IN (1, 13) ORDER BY call",

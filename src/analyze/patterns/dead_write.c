@@ -239,19 +239,20 @@ const struct analyze_description analyze_dead_write = {
     .title = "Written, but never read",
     .definition = "A copy or set writes data that is overwritten before anything reads it, or that "
                   "nothing ever reads.",
-    .remedy = "Remove the write.",
+    .remedy = "Remove the call that writes it.",
     .paper = "DrGPUM, definition 3.7",
     .needs = ANALYZE_INPUT_OBJECTS,
     .roles = {[ANALYZE_CALL] = {"written for nothing", "the write"},
               [ANALYZE_OTHER_CALL] = {"overwritten", "the call that overwrites it"}},
     .fields = fields,
-    .message = "{if brief}{if other_call}{object:name} is overwritten before anything reads it{else}"
-               "nothing reads what is written to {object:name}{end}{if repeated}, {times} "
-               "times{end}{else}"
-               "{call} writes to {object:name}, but {if other_call}{other_call} overwrites it "
-               "before anything reads it{else}nothing reads it afterwards{end}{if repeated}; this "
-               "happens {times} times{end}"
-               "{end}",
+    .message =
+        "{if brief}{if other_call}{object:name} is overwritten before anything reads it{else}"
+        "nothing reads what is written to {object:name}{end}{if repeated}, {times} "
+        "times{end}{else}"
+        "{call} writes to {object:name}, but {if other_call}{other_call} overwrites it "
+        "before anything reads it{else}nothing reads it afterwards{end}{if repeated}; this "
+        "happens {times} times{end}"
+        "{end}",
     .suggestion = "remove {call}",
     .find = find,
 };

@@ -5,7 +5,7 @@ count() {
     "$GLINT" report "$@" --format json new.glint | jq -c '[.findings[] | select(.pattern == "early-allocation")] | length'
     "$GLINT" report "$@" --format sarif new.glint | jq -c '[.runs[0].results[] | select(.ruleId == "early-allocation")] | length'
     "$GLINT" report "$@" --format github new.glint | grep -c '^::.*early-allocation'
-    "$GLINT" report "$@" --verbose new.glint | grep -cE '^ *[0-9]+\. early-allocation'
+    "$GLINT" report "$@" --verbose new.glint | grep -c '\[early-allocation\]'
     "$GLINT" report "$@" new.glint | grep suppressed
 }
 count
@@ -18,8 +18,8 @@ late-apis = 1000
 END
 echo "with .glint.toml"
 count
-"$GLINT" report --verbose new.glint | grep -c late-deallocation:
-"$GLINT" report --verbose --threshold late-apis=1 new.glint | grep -c late-deallocation:
+"$GLINT" report --verbose new.glint | grep -c '\[late-deallocation\]'
+"$GLINT" report --verbose --threshold late-apis=1 new.glint | grep -c '\[late-deallocation\]'
 echo "with other rules"
 count --rules /dev/null
 echo 'suppres = 1' >.glint.toml

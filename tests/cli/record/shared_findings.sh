@@ -89,7 +89,7 @@ for finding in json.load(sys.stdin)['findings']:
 python3 -c 'import json' || { echo "SKIP: no Python"; exit 77; }
 "$GLINT" record -q -o p.glint --device sim -a shared --no-cache -- ./program
 "$GLINT" report --format json p.glint | python3 -c "$found" | sort
-"$GLINT" report p.glint | sed -n '/What to fix/,/worth less/p'
+"$GLINT" report p.glint | sed -n '/What to fix/,/worth less/p' | sed 's/+0x[0-9a-f]* (program+0x[0-9a-f]*)//'
 echo "one launch of each kernel is not watched:"
 "$GLINT" record -q -o some.glint --device sim -a shared --sample 2 --no-cache -- ./program
 "$GLINT" report --format json some.glint | python3 -c "$found"
