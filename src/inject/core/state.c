@@ -221,7 +221,7 @@ void core_note_fault(void)
     if (!text || atomic_exchange(&core_state.fault_noted, true))
         return;
     snprintf(note, sizeof(note), FACTS_FAULT_NOTE "%s", text);
-    core_note(EVENT_ERROR, note);
+    core_note(EVENT_INFO, note); // the simulated GPU has printed it
 }
 
 void core_no_memory(void)
