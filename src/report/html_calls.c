@@ -41,7 +41,6 @@ struct walk {
     BASE_ARRAY(struct kept_call) calls;
     BASE_ARRAY(struct shape) shapes;
     struct base_map known; // hash of a shape to index + 1
-    struct base_map ends;  // html_clock.c
     struct page_touching *touching;
     struct page_rest *rest;
 };
@@ -200,9 +199,6 @@ static void keep_call(struct walk *walk, const struct profile_call *call)
                                .waited_ns = call->waited_ns,
                                .shape = (uint32_t)*slot - 1,
                                .has_gpu_time = call->has_gpu_time};
-    if (kept->has_gpu_time && analyze_is_simulated(page->data->analysis))
-        page->failed |= !page_to_host_clock(&walk->ends, call->stream, call->start_ns,
-                                            &kept->gpu_start_ns, &kept->gpu_end_ns);
     page_want_path(page, call->path, 0);
 }
 
@@ -278,8 +274,7 @@ static enum base_code walk_calls(struct walk *walk, struct base_error *error)
     struct page *page = walk->page;
     walk->calls.count = walk->shapes.count = 0;
     base_map_fini(&walk->known);
-    base_map_fini(&walk->ends);
-    walk->known = walk->ends = (struct base_map){0};
+    walk->known = (struct base_map){0};
     walk->seen = 0;
     memset(walk->rest, 0, sizeof(*walk->rest));
     walk->rest->by_number = analyze_is_simulated(page->data->analysis);
@@ -335,7 +330,6 @@ enum base_code page_put_calls(struct page *page, struct base_error *error)
     base_array_fini(&walk.calls);
     base_array_fini(&walk.shapes);
     base_map_fini(&walk.known);
-    base_map_fini(&walk.ends);
     page_touching_free(walk.touching);
     return code;
 }

@@ -26,12 +26,6 @@ struct page_rest {
 void page_rest_add(struct page_rest *rest, const struct profile_call *call);
 void page_rest_put(const struct page_rest *rest, struct base_json *json);
 
-// html_clock.c: moves the times of work of the simulated GPU to the host's clock, on which its call
-// was made at called_ns. `ends` has the end of the last work of each stream. Returns false when
-// memory ran out.
-bool page_to_host_clock(struct base_map *ends, uint32_t stream, int64_t called_ns,
-                        int64_t *start_ns, int64_t *end_ns);
-
 // Reads the graphs. The caller calls page_touching_free, also after a failure; NULL is allowed.
 struct page_touching;
 enum base_code page_touching_new(struct page *page, struct page_touching **touching,
