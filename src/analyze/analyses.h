@@ -195,6 +195,10 @@ struct analyze_swaps {
     uint64_t copied_bytes, copy_ns;       // copy_ns 0: unknown
 };
 
+// Returns how fast the program's copies between host and device were, in bytes per nanosecond; 0 if
+// that is unknown.
+double analyze_host_rate(const struct analyze_model *model);
+
 // Finds which objects to move to the host while they are idle, so that the peak falls. The caller
 // frees the rows. Returns false when memory ran out.
 bool analyze_find_swaps(const struct analyze_run *run, struct analyze_swaps *swaps);

@@ -135,9 +135,7 @@ static bool swap_out(struct swapping *swapping, uint32_t call, struct analyze_sw
     return true;
 }
 
-// Returns how fast the program's copies between host and device were, in bytes per nanosecond; 0 if
-// that is unknown.
-static double host_rate(const struct analyze_model *model)
+double analyze_host_rate(const struct analyze_model *model)
 {
     uint64_t bytes = 0, ns = 0;
     for (size_t i = 0; i < model->touches.count && !model->simulated; i++) {
@@ -155,7 +153,7 @@ static double host_rate(const struct analyze_model *model)
 
 static void add_up(const struct analyze_model *model, struct analyze_swaps *swaps)
 {
-    const double rate = host_rate(model);
+    const double rate = analyze_host_rate(model);
     for (size_t i = 0; i < swaps->rows.count; i++)
         swaps->copied_bytes += 2 * model->objects.items[swaps->rows.items[i].object].bytes;
     swaps->copy_ns = rate > 0 ? (uint64_t)((double)swaps->copied_bytes / rate) : 0;

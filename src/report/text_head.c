@@ -216,7 +216,10 @@ void report_text_head(struct report_text *text)
     put_failures(text);
     put_gain(text);
     put_levels(text);
-    if (text->choice->verbose)
+    // Without first uses, this is all that is known about waits. Times of the simulated GPU are not
+    // real.
+    if (text->choice->verbose ||
+        (report_lacks_first_uses(text->data) && !profile_program(text->data->profile)->simulated))
         put_waits(text);
     put_where(text);
     if (text->choice->verbose)

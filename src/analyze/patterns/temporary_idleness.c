@@ -196,23 +196,6 @@ static size_t find_periods(struct search *search, uint32_t index, struct periods
 
 // --- Cost and gain -------------------------------------------------------------------------------
 
-// Returns how fast the program's own copies between host and device were; 0 if that is unknown.
-static double host_rate(const struct analyze_model *model)
-{
-    uint64_t bytes = 0, ns = 0;
-    for (size_t i = 0; i < model->touches.count && !model->simulated; i++) {
-        const struct analyze_touch *touch = &model->touches.items[i];
-        const struct analyze_call *call = &model->calls.items[touch->call];
-        uint64_t moved;
-        if (call->kind != PROFILE_CALL_COPY || !(call->flags & ANALYZE_HOST_END) || !call->gpu_ns ||
-            __builtin_mul_overflow(touch->row_bytes, touch->rows, &moved) ||
-            __builtin_add_overflow(bytes, moved, &bytes))
-            continue;
-        ns += call->gpu_ns;
-    }
-    return ns ? (double)bytes / (double)ns : 0;
-}
-
 // Returns how long it takes to free the object and allocate it again; negative: unknown.
 static double renew_ns(const struct analyze_model *model, const struct analyze_object *object)
 {
@@ -286,7 +269,7 @@ static void find(struct analyze_run *run)
     const struct analyze_model *model = run->model;
     struct search search = {.run = run, .least = analyze_limit(run->thresholds, &idle_apis)};
     const struct prices prices = {
-        .bytes_per_ns = host_rate(model),
+        .bytes_per_ns = analyze_host_rate(model),
         .percent = analyze_limit(run->thresholds, &idle_percent),
         .moved = analyze_limit(run->thresholds, &idle_moved),
         .peak = run->peak_count ? run->peaks[0].bytes : 0,
