@@ -52,9 +52,8 @@ static int choose_plan(sqlite3_vtab *table, sqlite3_index_info *plan)
 static int open_cursor(sqlite3_vtab *table, sqlite3_vtab_cursor **out)
 {
     (void)table;
-    struct cursor *cursor = calloc(1, sizeof(*cursor));
-    *out = cursor ? &cursor->base : NULL;
-    return cursor ? SQLITE_OK : SQLITE_NOMEM;
+    *out = calloc(1, sizeof(struct cursor)); // which begins with what SQLite knows
+    return *out ? SQLITE_OK : SQLITE_NOMEM;
 }
 
 static int close_cursor(sqlite3_vtab_cursor *cursor)
