@@ -29,12 +29,12 @@ for name in again between; do
 done >>"$work/found"
 diff -u - "$work/found" <<END
 nothing: unused 1 dead 4 
-set: unused dead 4 
+set: unused 1 dead 4 
 copy: unused 3 dead 4 
-move: unused dead 4 
+move: unused 3 dead 2 4 
 rows: unused 3 dead 4 
-graph: unused 1 dead 4 
-unmapped: unused 2 dead 4 
+graph: unused 1 2 dead 4 
+unmapped: unused 1 2 5 dead 4 
 twice: unused 1 dead 
 exported: unused 1 dead 
 bound: unused 1 dead 

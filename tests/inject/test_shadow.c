@@ -267,6 +267,12 @@ static void a_stream_that_stands_still_holds_nobody_up(void **unused)
                               .facts = INSTRUMENT_OBJECTS,
                               .roots = {objects[0].start}};
     list[0] = (struct harness_access){.flag = 0, .tally = -1, .root = 0};
+    // The driver loads code only while nothing runs.
+    run.call = LAUNCHES + 2;
+    assert_true(harness_launch(&run));
+    expect(run.call, objects[0].number, EVENT_ACCESS_READ);
+    harness_settle();
+    check_accesses();
     // The limit is reached before the driver's queue of launches is full.
     shadow_of(harness_context)->pinned.limit_bytes = 1 << 19;
     atomic_store(&go, false);
