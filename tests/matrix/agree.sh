@@ -82,7 +82,7 @@ runs_agree() {
             on) analyses=objects ;;
             *) analyses=objects,sync ;;
             esac
-            observe "$recorded" "$glint" record -q -o "$scratch/$recorded.glint" -t "$time" -a $analyses \
+            observe "$recorded" "$glint" record -q -o "$scratch/$recorded.glint" --gpu-times "$time" -a $analyses \
                 --device "$device" -- "$@"
             same "$recorded" "$device" stdout stderr status
             profiles_hold "$recorded" "$profiles"

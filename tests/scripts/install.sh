@@ -25,6 +25,6 @@ fi
 ! grep -q -F "$GLINT_BUILD_DIR" share -r || { echo "share names the build folder"; bad=1; }
 (cd "$GLINT_SOURCE_DIR" && "$tree/moved/bin/glint" record -q --no-cache --device sim -o "$tree/run.glint" -- \
     "$GLINT_BUILD_DIR/examples/driver_api" 128) >"$tree/out" 2>&1 || { echo "record failed: $(cat "$tree/out")"; bad=1; }
-bin/glint report "$tree/run.glint" >"$tree/report" && grep -q ' kernel run' "$tree/report" && ! grep -q ' 0 kernel runs' "$tree/report" ||
+bin/glint report --verbose "$tree/run.glint" >"$tree/report" && grep -q ' kernel run' "$tree/report" && ! grep -q ' 0 kernel runs' "$tree/report" ||
     { echo "nothing was recorded: $(cat "$tree/report")"; bad=1; }
 exit $bad

@@ -24,7 +24,7 @@ unpacked="$here/$(basename "$tarball" .tar.xz)"
 run() { # FOLDER: records an example with the glint in FOLDER
     (cd "$GLINT_SOURCE_DIR" && env -u LD_LIBRARY_PATH "$1/bin/glint" record -q --no-cache --device sim -f -o "$work/run.glint" -- \
         "$GLINT_BUILD_DIR/examples/driver_api" 128) >"$work/out.txt" 2>&1 || fail "record failed: $(cat "$work/out.txt")"
-    "$1/bin/glint" report "$work/run.glint" >"$work/report" || fail "report failed"
+    "$1/bin/glint" report --verbose "$work/run.glint" >"$work/report" || fail "report failed"
     grep -q '[1-9][0-9]* kernel run' "$work/report" || fail "nothing was recorded: $(cat "$work/report")"
     [ "$("$1/bin/glint" query "$work/run.glint" 'select count(*) > 0 from v_accesses' | tail -n 1)" = 1 ] ||
         fail "there are no probes: $(cat "$work/out.txt")"
