@@ -322,7 +322,7 @@ struct analyze_model {
     uint64_t unfinished;  // calls that had not returned when the program ended
     bool any_failed;      // a call failed
     uint64_t failed_uses; // failed calls that were to use memory
-    uint32_t fatal;       // index of the call that told that a kernel failed, + 1; 0: none
+    uint32_t fatal;       // index of the call that reported the failure of a kernel, + 1; 0: none
     bool simulated;       // times are those of the simulated GPU
 };
 

@@ -121,21 +121,21 @@ static void put_all_notes(struct report_text *text)
 static void put_warnings(struct report_text *text, size_t room)
 {
     const struct report_data *data = text->data;
-    size_t count = 0, told = 0;
+    size_t count = 0, shown = 0;
     for (size_t i = 0; i < data->notes.count; i++)
         count += is_told_first(data, &data->notes.items[i]);
     room = room < FEW_WARNINGS ? room : FEW_WARNINGS;
     const size_t most = count <= room ? count : room > 1 ? room - 1 : 0;
-    for (size_t i = 0; i < data->notes.count && told < most; i++) {
+    for (size_t i = 0; i < data->notes.count && shown < most; i++) {
         if (is_told_first(data, &data->notes.items[i])) {
             put_note(text, &data->notes.items[i]);
-            told++;
+            shown++;
         }
     }
-    if (told < count)
-        base_buf_printf(&text->out, "  %zu %swarning%s: --verbose lists %s\n", count - told,
-                        told ? "more " : "", count - told == 1 ? "" : "s",
-                        count - told == 1 ? "it" : "them");
+    if (shown < count)
+        base_buf_printf(&text->out, "  %zu %swarning%s: --verbose lists %s\n", count - shown,
+                        shown ? "more " : "", count - shown == 1 ? "" : "s",
+                        count - shown == 1 ? "it" : "them");
 }
 
 // Adds the command that records what was not recorded; returns false if nothing seems worth it.

@@ -358,7 +358,7 @@ struct probe_clone *probe_kernel_clone(struct probe_kernel *kernel, const void *
     if (!clone)
         clone = new_clone(kernel, handle, context->number);
     if (clone && !clone->function && atomic_load(&kernel->number) &&
-        !atomic_exchange(&clone->told, true))
+        !atomic_exchange(&clone->noted, true))
         tell_probe(
             atomic_load(&kernel->number), 0,
             "the driver does not load its clone with probes, or reports other parameters than "

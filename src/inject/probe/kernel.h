@@ -18,7 +18,7 @@ struct probe_clone {
     _Atomic uint32_t settings; // value of the kernel's `settings` that were last set on the clone
     struct probe_fit *_Atomic fits;   // see fit.c
     struct probe_room *_Atomic rooms; // see spare.c
-    _Atomic bool told;                // that there is no function
+    _Atomic bool noted;               // that there is no function
     uint32_t most_threads;            // of a block of the original
     // The most dynamic shared memory that the program allows the kernel, and that glint allows the
     // clone, which is 0 unless it is more. UINT32_MAX: the driver does not report it.
