@@ -173,7 +173,7 @@ static uint32_t doubts_of(struct analyze_loading *loading, uint64_t call, uint32
 static void add_kernel(struct analyze_loading *loading, struct analyze_call *row, uint32_t node,
                        const struct profile_launch *launch)
 {
-    bool told = add_accesses(loading, row->number, node, launch->kernel);
+    bool known = add_accesses(loading, row->number, node, launch->kernel);
     const uint32_t doubts = doubts_of(loading, row->number, node) | loading->whole;
     row->flags |= ANALYZE_LAUNCHES;
     if (!base_map_get(&loading->calm, launch->kernel))
@@ -181,7 +181,7 @@ static void add_kernel(struct analyze_loading *loading, struct analyze_call *row
     if (base_map_get(&loading->loud, launch->kernel))
         row->flags |= ANALYZE_PRINTS;
     loading->unseen |= doubts;
-    if ((!told && !doubts && !(launch->flags & PROFILE_LAUNCH_WATCHED)) ||
+    if ((!known && !doubts && !(launch->flags & PROFILE_LAUNCH_WATCHED)) ||
         base_map_get(&loading->blind, launch->kernel))
         loading->unseen |= 1u << ANALYZE_UNSEEN_UNWATCHED;
 }
