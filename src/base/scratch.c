@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Temporary folders. A lock becomes visible only when it is held, because the file is renamed after
-// it is locked: a folder without a lock may just be being made, and is left alone.
+// Temporary folders. While one is being made or removed it is called glint-part-XXXXXX, and may be
+// in any state; it has its own name only with its lock in it. So a process can be killed at any
+// moment, and the next one knows what to remove.
 #include "scratch.h"
 
 #include <dirent.h>
@@ -22,7 +23,19 @@
 
 enum { DEEPEST = 8, MOST_EXAMINED = 100000, LONGEST_MS = 10000 };
 
-static const char prefix[] = "glint-";
+static const char prefix[] = "glint-", part[] = "glint-part-";
+
+enum { RANDOM = 6 }; // characters at the end of a folder's name
+
+// Opens the folder that the folder at `path` is in, and sets `name` to the latter's name there. The
+// path is changed.
+static int open_above(char *path, const char **name)
+{
+    char *slash = strrchr(path, '/');
+    *slash = '\0';
+    *name = slash + 1;
+    return open(slash == path ? "/" : path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
 
 // --- Removing ------------------------------------------------------------------------------------
 
@@ -65,26 +78,42 @@ static bool is_at(int file, int folder, const char *name)
            held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
+// Removes a folder and all that is in it. From its first step on it is part of a folder.
+static void remove_folder(int where, const char *name, int folder)
+{
+    char renamed[sizeof(part) + RANDOM];
+    const size_t length = strlen(name);
+    snprintf(renamed, sizeof(renamed), "%s%s", part,
+             name + (length > RANDOM ? length - RANDOM : 0));
+    if (strcmp(name, renamed) != 0 && renameat(where, name, where, renamed) == 0)
+        name = renamed;
+    empty_folder(folder, 0);
+    unlinkat(folder, BASE_SCRATCH_LOCK, 0);
+    if (is_at(folder, where, name))
+        unlinkat(where, name, AT_REMOVEDIR);
+}
+
 // Removes the folder `name` in `where` if its owner is dead.
 static void sweep_one(int where, const char *name)
 {
     const int folder = openat(where, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    const int lock =
-        folder >= 0 && is_own(folder, S_IFDIR)
-            ? openat(folder, BASE_SCRATCH_LOCK, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-            : -1;
-    // If another process has removed the folder meanwhile, the lock is no longer there.
-    if (lock >= 0 && is_own(lock, S_IFREG) && flock(lock, LOCK_EX | LOCK_NB) == 0 &&
-        is_at(lock, folder, BASE_SCRATCH_LOCK)) {
-        empty_folder(folder, 0);
-        unlinkat(folder, BASE_SCRATCH_LOCK, 0);
-        if (is_at(folder, where, name))
-            unlinkat(where, name, AT_REMOVEDIR);
+    if (folder < 0)
+        return;
+    if (is_own(folder, S_IFDIR) && strncmp(name, part, strlen(part)) == 0) {
+        // Who is making it holds it, or finds that it is gone.
+        if (flock(folder, LOCK_EX | LOCK_NB) == 0)
+            remove_folder(where, name, folder);
+    } else if (is_own(folder, S_IFDIR)) {
+        const int lock =
+            openat(folder, BASE_SCRATCH_LOCK, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        // If another process has removed the folder meanwhile, the lock is no longer there.
+        if (lock >= 0 && is_own(lock, S_IFREG) && flock(lock, LOCK_EX | LOCK_NB) == 0 &&
+            is_at(lock, folder, BASE_SCRATCH_LOCK))
+            remove_folder(where, name, folder);
+        if (lock >= 0)
+            close(lock);
     }
-    if (lock >= 0)
-        close(lock);
-    if (folder >= 0)
-        close(folder);
+    close(folder);
 }
 
 static void sweep(const char *path)
@@ -103,43 +132,76 @@ static void sweep(const char *path)
 
 // --- Making --------------------------------------------------------------------------------------
 
-static int make_lock(const char *folder)
+// Makes the lock in the folder and holds it. On a file system without locks the folder has none,
+// and is never taken for dead. Returns false if the folder is gone.
+static bool make_lock(int folder, int *lock)
 {
-    struct base_buf made = {0}, name = {0};
-    base_buf_printf(&made, "%s/" BASE_SCRATCH_LOCK ".new", folder);
-    base_buf_printf(&name, "%s/" BASE_SCRATCH_LOCK, folder);
-    int lock = -1;
-    if (!made.failed && !name.failed)
-        lock = open(made.text, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    // On a file system without locks the folder has none, and is never taken for dead.
-    if (lock >= 0 && (flock(lock, LOCK_EX | LOCK_NB) != 0 || rename(made.text, name.text) != 0))
-        unlink(made.text);
+    if (flock(folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return false; // somebody is about to remove it
+    *lock =
+        openat(folder, BASE_SCRATCH_LOCK, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (*lock < 0)
+        return errno != ENOENT;
+    if (flock(*lock, LOCK_EX | LOCK_NB) != 0)
+        unlinkat(folder, BASE_SCRATCH_LOCK, 0);
+    return true;
+}
+
+// Makes one folder at `path`, which has the form of what mkdtemp takes. Returns 0 if there is one,
+// EAGAIN if another name should be tried, else why there is none.
+static int make_folder(const char *where, const char *path, struct base_scratch *scratch)
+{
+    struct base_buf made = {0};
+    int folder = -1, why = 0;
+    base_buf_printf(&made, "%s/%sXXXXXX", where, part);
+    scratch->path = strdup(path);
+    if (made.failed || !scratch->path)
+        why = ENOMEM;
+    else if (!mkdtemp(made.text))
+        why = errno;
+    else if ((folder = open(made.text, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
+        why = errno == ENOENT ? EAGAIN : errno;
+    else if (!make_lock(folder, &scratch->lock))
+        why = EAGAIN;
+    if (!why) {
+        memcpy(scratch->path + strlen(path) - RANDOM, made.text + made.length - RANDOM, RANDOM);
+        why = access(scratch->path, F_OK) == 0        ? EAGAIN
+              : rename(made.text, scratch->path) == 0 ? 0
+                                                      : errno;
+    }
+    if (folder >= 0)
+        close(folder);
+    if (why) {
+        if (scratch->lock >= 0)
+            close(scratch->lock); // the next one who makes a folder removes this
+        free(scratch->path);
+        *scratch = (struct base_scratch){.lock = -1, .life = -1};
+    }
     base_buf_fini(&made);
-    base_buf_fini(&name);
-    return lock;
+    return why;
 }
 
 enum base_code base_scratch_make(const char *kind, size_t longest, struct base_scratch *scratch,
                                  struct base_error *error)
 {
+    enum { TRIES = 100 };
     const char *where = getenv("TMPDIR");
     struct base_buf path = {0};
+    int why = EAGAIN;
     *scratch = (struct base_scratch){.lock = -1, .life = -1};
     if (!where || !*where || (longest && strlen(where) > longest))
         where = "/tmp";
     sweep(where);
     base_buf_printf(&path, "%s/%s%s-XXXXXX", where, prefix, kind);
-    if (path.failed || !mkdtemp(path.text)) {
-        enum base_code code = path.failed
-                                  ? base_no_memory(error)
-                                  : base_fail(error, BASE_IO, "cannot create a folder in %s: %s",
-                                              where, strerror(errno));
-        base_buf_fini(&path);
-        return code;
-    }
-    scratch->path = path.text;
-    scratch->lock = make_lock(path.text);
-    return BASE_OK;
+    if (path.failed)
+        return base_no_memory(error);
+    for (int i = 0; i < TRIES && why == EAGAIN; i++)
+        why = make_folder(where, path.text, scratch);
+    base_buf_fini(&path);
+    if (why == ENOMEM)
+        return base_no_memory(error);
+    return why ? base_fail(error, BASE_IO, "cannot create a folder in %s: %s", where, strerror(why))
+               : BASE_OK;
 }
 
 // --- The keeper ----------------------------------------------------------------------------------
@@ -187,9 +249,10 @@ static void keep(const struct base_scratch *scratch, pid_t owner, int life,
     await_death(owner);
     if (clean)
         clean(user);
-    const int where = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    sweep_one(scratch->path[0] == '/' ? where : AT_FDCWD,
-              scratch->path + (scratch->path[0] == '/'));
+    const char *name = NULL;
+    const int where = open_above(scratch->path, &name);
+    if (where >= 0)
+        sweep_one(where, name);
     _exit(0);
 }
 
@@ -231,26 +294,19 @@ static void forget(struct base_scratch *scratch)
     *scratch = (struct base_scratch){.lock = -1, .life = -1};
 }
 
-void base_scratch_leave(struct base_scratch *scratch)
-{
-    struct base_buf name = {0};
-    base_buf_printf(&name, "%s/" BASE_SCRATCH_LOCK, scratch->path ? scratch->path : "");
-    if (scratch->path && !name.failed)
-        unlink(name.text);
-    base_buf_fini(&name);
-    forget(scratch);
-}
-
 void base_scratch_remove(struct base_scratch *scratch)
 {
     if (!scratch->path)
         return;
-    const int folder = open(scratch->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const char *name = NULL;
+    const int where = open_above(scratch->path, &name);
+    const int folder =
+        where >= 0 ? openat(where, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
     if (folder >= 0) {
-        empty_folder(folder, 0);
-        unlinkat(folder, BASE_SCRATCH_LOCK, 0);
+        remove_folder(where, name, folder);
         close(folder);
-        rmdir(scratch->path);
     }
+    if (where >= 0)
+        close(where);
     forget(scratch);
 }

@@ -31,9 +31,6 @@ enum base_code base_scratch_make(const char *kind, size_t longest, struct base_s
 // its own. Call it before there are other threads. Does nothing if no process can be started.
 void base_scratch_keep(struct base_scratch *scratch, void (*clean)(void *user), void *user);
 
-// Leaves the folder where it is for good, without the lock: nobody removes it later.
-void base_scratch_leave(struct base_scratch *scratch);
-
 // Removes the folder with all that is in it, and ends the keeper.
 void base_scratch_remove(struct base_scratch *scratch);
 

@@ -52,7 +52,8 @@ static int choose_plan(sqlite3_vtab *table, sqlite3_index_info *plan)
 static int open_cursor(sqlite3_vtab *table, sqlite3_vtab_cursor **out)
 {
     (void)table;
-    *out = calloc(1, sizeof(struct cursor)); // which begins with what SQLite knows
+    void *cursor = calloc(1, sizeof(struct cursor)); // which begins with what SQLite knows
+    *out = cursor;
     return *out ? SQLITE_OK : SQLITE_NOMEM;
 }
 

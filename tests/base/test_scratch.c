@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -125,15 +126,15 @@ static void the_keeper_removes_the_folder_at_once(void **state)
 static void what_is_not_provably_dead_stays(void **state)
 {
     (void)state;
-    struct base_scratch scratch, kept;
+    struct base_scratch scratch;
     struct base_error error = {0};
     static const struct {
         const char *name;
         mode_t mode;
         bool locked;
     } others[] = {
-        {"glint-test-nolock", 0700, false}, // it may just be being made
-        {"glint-test-opened", 0755, true},  // glint makes no such folder
+        {"glint-test-nolock", 0700, false}, // glint makes no such folder
+        {"glint-test-opened", 0755, true},  // nor this one
         {"gliny-test-AAAAAA", 0700, true},
     };
     char path[3][256], link[256], lock[300];
@@ -149,18 +150,68 @@ static void what_is_not_provably_dead_stays(void **state)
     assert_int_equal(symlink(path[2], link), 0);
     snprintf(lock, sizeof(lock), "%s/" BASE_SCRATCH_LOCK, path[0]);
     assert_int_equal(symlink("/dev/null", lock), 0);
-    assert_int_equal(base_scratch_make("kept", 0, &kept, &error), BASE_OK);
-    char *kept_path = strdup(kept.path);
-    base_scratch_leave(&kept);
     assert_int_equal(base_scratch_make("test", 0, &scratch, &error), BASE_OK);
     for (int i = 0; i < 3; i++)
         assert_true(is_there(path[i]));
     assert_true(is_there(link));
     snprintf(lock, sizeof(lock), "%s/" BASE_SCRATCH_LOCK, path[2]);
     assert_true(is_there(lock));
-    assert_true(is_there(kept_path));
-    free(kept_path);
     base_scratch_remove(&scratch);
+}
+
+// A process can be killed while it makes or removes a folder. What another makes is held.
+static void parts_of_folders_go_unless_they_are_held(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"glint-part-empty0", "glint-part-locked",
+                                        "glint-part-filled", "glint-part-held00"};
+    char path[4][256];
+    struct base_scratch scratch;
+    struct base_error error = {0};
+    for (int i = 0; i < 4; i++) {
+        snprintf(path[i], sizeof(path[i]), "%s/%s", folder, names[i]);
+        assert_int_equal(mkdir(path[i], 0700), 0);
+    }
+    put_file(path[1], BASE_SCRATCH_LOCK);
+    put_file(path[2], "some file");
+    const int held = open(path[3], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(flock(held, LOCK_EX), 0);
+    assert_int_equal(base_scratch_make("test", 0, &scratch, &error), BASE_OK);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(is_there(path[i]), i == 3);
+    close(held);
+    base_scratch_remove(&scratch);
+}
+
+// Many processes make and remove folders in the same place: none takes another's.
+static void many_at_once_get_a_folder_each(void **state)
+{
+    (void)state;
+    enum { PROCESSES = 8, FOLDERS = 100 };
+    for (int i = 0; i < PROCESSES; i++) {
+        if (fork() != 0)
+            continue;
+        for (int k = 0; k < FOLDERS; k++) {
+            struct base_scratch scratch;
+            struct base_error error = {0};
+            if (base_scratch_make("test", 0, &scratch, &error) != BASE_OK)
+                _exit(1);
+            put_file(scratch.path, "some file");
+            char inner[256];
+            snprintf(inner, sizeof(inner), "%s/some file", scratch.path);
+            if (!is_there(inner))
+                _exit(2);
+            base_scratch_remove(&scratch);
+        }
+        _exit(0);
+    }
+    for (int i = 0; i < PROCESSES; i++) {
+        int status = 0;
+        assert_true(waitpid(-1, &status, 0) > 0);
+        assert_int_equal(status, 0);
+    }
+    assert_int_equal(rmdir(folder), 0); // nothing remained
+    assert_int_equal(mkdir(folder, 0700), 0);
 }
 
 static void a_long_name_is_replaced_and_a_missing_folder_reported(void **state)
@@ -184,6 +235,8 @@ int main(void)
         TEST(the_next_one_removes_the_folder_of_the_dead),
         TEST(the_keeper_removes_the_folder_at_once),
         TEST(what_is_not_provably_dead_stays),
+        TEST(parts_of_folders_go_unless_they_are_held),
+        TEST(many_at_once_get_a_folder_each),
         TEST(a_long_name_is_replaced_and_a_missing_folder_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

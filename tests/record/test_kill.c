@@ -106,9 +106,10 @@ static int clear_folder(const char *folder)
         snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
         if (entry->d_name[0] == '.')
             continue;
-        if (strstr(entry->d_name, ".new-") || strncmp(entry->d_name, "glint-", 6) == 0)
+        if (strstr(entry->d_name, ".new-") || strncmp(entry->d_name, "glint-", 6) == 0) {
+            print_message("remained: %s\n", entry->d_name);
             left++;
-        else
+        } else
             unlink(path);
     }
     if (entries)
