@@ -380,7 +380,7 @@ void probe_kernel_prepare(const void *handle, struct core_context *context)
         return;
     const bool relaxed = probe_relax(&mode);
     if (probe_kernel_clone(kernel, handle, context))
-        shadow_prepare(context, probe_state->facts);
+        shadow_prepare(context, kernel->about, probe_state->facts);
     probe_unrelax(relaxed, &mode);
 }
 

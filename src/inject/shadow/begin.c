@@ -150,15 +150,26 @@ static bool is_reduced(uint32_t facts)
                     INSTRUMENT_SHARED | INSTRUMENT_CACHE);
 }
 
-void shadow_prepare(struct core_context *context, uint32_t facts)
+// Returns whether scans need the code for structures and small types to describe what the kernel
+// uses.
+static bool has_others(const struct instrument_kernel *kernel)
+{
+    for (uint32_t i = 0; i < kernel->root_count; i++)
+        if (!shadow_contents_is_words(&kernel->roots[i].layout))
+            return true;
+    return false;
+}
+
+void shadow_prepare(struct core_context *context, const struct instrument_kernel *kernel,
+                    uint32_t facts)
 {
     struct shadow *shadow = is_reduced(facts) ? shadow_of(context) : NULL;
     if (!shadow || atomic_load(&shadow->failed))
         return;
     util_mutex_lock(&shadow->lock, RANK_SHADOW);
     shadow_reduce_load(shadow, facts & INSTRUMENT_COUNTS);
-    if (facts & INSTRUMENT_VALUES)
-        shadow_scan_load(shadow, true);
+    if (facts & INSTRUMENT_VALUES && shadow_scan_load(shadow, true) && has_others(kernel))
+        shadow_scan_load(shadow, false);
     util_mutex_unlock(&shadow->lock, RANK_SHADOW);
 }
 

@@ -314,10 +314,37 @@ void shadow_contents_shape(struct shadow_contents *contents, const struct instru
     contents->undescribed = contents->known;
 }
 
+// Sets the fields of a job that describes objects with the layout.
+static void set_fields(struct device_values_job *job, const struct instrument_layout *layout)
+{
+    job->stride = layout->stride;
+    job->field_count = layout->field_count;
+    for (uint32_t i = 0; i < layout->field_count; i++) {
+        job->fields[i].offset = layout->fields[i].offset;
+        job->fields[i].type = layout->fields[i].type;
+    }
+}
+
+bool shadow_contents_is_words(const struct instrument_layout *layout)
+{
+    struct device_values_job job = {.describes = layout->field_count != 0};
+    set_fields(&job, layout);
+    return device_values_is_words(&job);
+}
+
+// Returns whether the object can be described. An array of words that does not begin where a word
+// can be would need code that is loaded only for kernels with other layouts.
+static bool is_describable(const struct shadow_contents *contents)
+{
+    const struct instrument_layout *layout = &contents->layout;
+    return layout->field_count && !contents->padded &&
+           contents->bytes / layout->stride >= LEAST_ELEMENTS &&
+           !(contents->start % layout->stride && shadow_contents_is_words(layout));
+}
+
 struct device_values_job shadow_contents_job(const struct shadow_contents *contents,
                                              enum device_which which)
 {
-    const struct instrument_layout *layout = &contents->layout;
     struct device_values_job job = {
         .base = contents->base,
         .first = contents->start,
@@ -329,15 +356,9 @@ struct device_values_job shadow_contents_job(const struct shadow_contents *conte
         .mask = contents->mask,
         .pieces = contents->pieces,
         .which = which,
-        .stride = layout->stride,
-        .field_count = layout->field_count,
-        .describes = layout->field_count && !contents->padded &&
-                     contents->bytes / layout->stride >= LEAST_ELEMENTS,
+        .describes = is_describable(contents),
     };
-    for (uint32_t i = 0; i < layout->field_count; i++) {
-        job.fields[i].offset = layout->fields[i].offset;
-        job.fields[i].type = layout->fields[i].type;
-    }
+    set_fields(&job, &contents->layout);
     if (!job.describes)
         job.field_count = 0;
     return job;

@@ -50,6 +50,8 @@ struct shadow_block shadow_contents_marks(const struct shadow_contents *contents
 // replace raw ones, and others replace each other a few times.
 void shadow_contents_shape(struct shadow_contents *contents, const struct instrument_layout *layout,
                            uint64_t address);
+// Returns whether scans of arrays of words can look at objects with the layout.
+bool shadow_contents_is_words(const struct instrument_layout *layout);
 // Returns the job of a scan, without its work memory and result.
 struct device_values_job shadow_contents_job(const struct shadow_contents *contents,
                                              enum device_which which);

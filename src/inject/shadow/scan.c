@@ -162,8 +162,10 @@ struct shadow_scan *shadow_scan_start(struct shadow_lane *lane, struct shadow_sc
             jobs *= 2;
     }
     bool good = shadow_code_work(lane, &lane->scan_work, jobs * DEVICE_VALUES_WORK);
+    // A module is loaded where the program gets a kernel, because that may wait for everything.
     for (struct shadow_scan *scan = scans; scan && good; scan = scan->next)
-        good = shadow_scan_load(shadow, scan->words) && take_landing(shadow, scan);
+        good = (scan->words ? shadow_scan_load(shadow, true) : shadow->scans[false] != NULL) &&
+               take_landing(shadow, scan);
     if (!good || !shadow_own_wait(shadow, lane->stream)) {
         for (const struct shadow_scan *scan = scans; scan; scan = scan->next)
             shadow->unlooked += scan->count;

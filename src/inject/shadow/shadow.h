@@ -64,7 +64,8 @@ struct shadow_launch {
 // Loads the code that watched launches in the context need, as far as that is known before the
 // first one. The driver loads code only when all work has ended, and a launch must not wait for
 // that: work that runs may wait for the launch. The context is current.
-void shadow_prepare(struct core_context *context, uint32_t facts);
+void shadow_prepare(struct core_context *context, const struct instrument_kernel *kernel,
+                    uint32_t facts);
 // Fills in `roots` of the launch, whose `given`, parameters and sizes are known.
 void shadow_aim(const struct shadow_launch *launch, uint64_t *roots);
 // Fills `context`, kernel->context_bytes bytes. Returns NULL if there is no room, which is counted

@@ -35,13 +35,14 @@ static struct correct_stage *take(struct correct_stage *block)
     return block;
 }
 
-// Returns the smallest block that suffices and is not far too large.
-static struct correct_stage *find(size_t bytes)
+// Returns the smallest block that suffices and is not far larger, unless any will do.
+static struct correct_stage *find(size_t bytes, bool any)
 {
     struct correct_stage *best = NULL;
     for (unsigned i = 0; i < CORRECT_STAGES; i++) {
         struct correct_stage *block = &correct_state.staging.blocks[i];
-        if (is_free(block) && block->bytes >= bytes && block->bytes / 8 < bytes + LEAST_BYTES &&
+        if (is_free(block) && block->bytes >= bytes &&
+            (any || block->bytes / 8 < bytes + LEAST_BYTES) &&
             (!best || block->bytes < best->bytes))
             best = block;
     }
@@ -55,16 +56,14 @@ static void give_back(struct correct_stage *block)
     *block = (struct correct_stage){0};
 }
 
+// Blocks are not replaced by larger ones: freeing pinned memory waits for all work of the device,
+// for which the program's copy would not wait.
 static struct correct_stage *make(size_t bytes)
 {
     struct correct_stage *place = NULL;
     for (unsigned i = 0; i < CORRECT_STAGES && !place; i++)
         if (atomic_load(&correct_state.staging.blocks[i].use) == STAGE_NONE)
             place = &correct_state.staging.blocks[i];
-    for (unsigned i = 0; i < CORRECT_STAGES && correct_state.staging.bytes + bytes > MOST_BYTES;
-         i++)
-        if (is_free(&correct_state.staging.blocks[i]))
-            give_back(&correct_state.staging.blocks[i]);
     if (!place || correct_state.staging.refused || correct_state.staging.bytes + bytes > MOST_BYTES)
         return NULL;
     void *memory = NULL;
@@ -107,8 +106,9 @@ struct correct_stage *correct_stage_take(size_t bytes)
     }
     if (bytes > MOST_BYTES / 2)
         return NULL;
-    struct correct_stage *block = find(bytes);
+    struct correct_stage *block = find(bytes, false);
     block = block ? block : make(class_of(bytes));
+    block = block ? block : find(bytes, true);
     return block ? take(block) : NULL;
 }
 
