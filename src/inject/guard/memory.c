@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "fault.h"
+#include "inject/util/executable.h"
 #include "kernel.h"
 #include "libraries.h"
 #include "pager.h"
@@ -64,7 +65,12 @@ void guard_memory_start(void)
     guard_state.memory.sees_free =
         outer && find(RTLD_DEFAULT, "free") == (void *)(uintptr_t)outer->free;
     // The first of the list is the executable, and its dynamic section is in it.
-    if (_r_debug.r_map && !_dl_find_object(_r_debug.r_map->l_ld, &object)) {
+    struct util_executable executable;
+    if (_r_debug.r_map && util_find_executable(&executable) &&
+        executable.bias == _r_debug.r_map->l_addr) {
+        guard_state.memory.exe = executable.start;
+        guard_state.memory.end = executable.end;
+    } else if (_r_debug.r_map && !_dl_find_object(_r_debug.r_map->l_ld, &object)) {
         guard_state.memory.exe = (uint64_t)(uintptr_t)object.dlfo_map_start;
         guard_state.memory.end = (uint64_t)(uintptr_t)object.dlfo_map_end;
     }

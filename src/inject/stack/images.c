@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "images.h"
+#include "inject/util/executable.h"
 
 static bool find_object(uint64_t address, struct dl_find_object *found)
 {
@@ -89,29 +90,51 @@ static void read_build_id(const unsigned char *notes, size_t bytes,
     }
 }
 
-// Reads the ELF header, which linkers put first into what is loaded. Returns false if it is not
-// there.
-static bool describe(const struct dl_find_object *found, struct stack_images_image *image)
+struct headers {
+    const ElfW(Phdr) * items; // NULL: unknown
+    unsigned count;
+};
+
+// Finds the headers behind the ELF header, which linkers put first into what is loaded.
+static struct headers headers_at(const unsigned char *start, size_t mapped)
 {
-    const unsigned char *start = found->dlfo_map_start;
-    size_t mapped = (size_t)((const unsigned char *)found->dlfo_map_end - start);
     ElfW(Ehdr) elf;
     if (mapped < sizeof(elf))
-        return false;
+        return (struct headers){NULL, 0};
     memcpy(&elf, start, sizeof(elf));
     if (memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 || elf.e_phentsize != sizeof(ElfW(Phdr)) ||
         elf.e_phoff % sizeof(uint64_t) || elf.e_phoff > mapped ||
         elf.e_phnum > (mapped - elf.e_phoff) / sizeof(ElfW(Phdr)))
-        return false;
-    const ElfW(Phdr) *headers = (const ElfW(Phdr) *)(const void *)(start + elf.e_phoff);
+        return (struct headers){NULL, 0};
+    return (struct headers){(const ElfW(Phdr) *)(const void *)(start + elf.e_phoff), elf.e_phnum};
+}
+
+// An image that does not begin with the ELF header may be a segment of the executable.
+static struct headers headers_of_executable(uint64_t start, uint64_t bias)
+{
+    struct util_executable executable;
+    const bool is_segment = util_find_executable(&executable) && executable.bias == bias &&
+                            segment_at(executable.headers, executable.count, start, bias);
+    return is_segment ? (struct headers){executable.headers, executable.count}
+                      : (struct headers){NULL, 0};
+}
+
+// Returns false if the headers are not loaded.
+static bool describe(const struct dl_find_object *found, struct stack_images_image *image)
+{
+    const unsigned char *start = found->dlfo_map_start;
+    const size_t mapped = (size_t)((const unsigned char *)found->dlfo_map_end - start);
+    const uint64_t bias = found->dlfo_link_map->l_addr;
+    struct headers headers = headers_at(start, mapped);
+    if (!headers.items)
+        headers = headers_of_executable((uint64_t)(uintptr_t)start, bias);
     struct event_image *event = &image->event;
-    uint64_t bias = found->dlfo_link_map->l_addr;
     event->bias = bias;
     event->start = UINT64_MAX;
-    for (unsigned i = 0; i < elf.e_phnum; i++) {
-        const ElfW(Phdr) *header = &headers[i];
+    for (unsigned i = 0; i < headers.count; i++) {
+        const ElfW(Phdr) *header = &headers.items[i];
         uint64_t from = bias + header->p_vaddr, to = from + header->p_memsz;
-        const ElfW(Phdr) *around = segment_at(headers, elf.e_phnum, from, bias);
+        const ElfW(Phdr) *around = segment_at(headers.items, headers.count, from, bias);
         if (!around || !(around->p_flags & PF_R))
             continue;
         if (header->p_type == PT_LOAD && header->p_flags & PF_X) {
