@@ -79,8 +79,8 @@ bool analyze_needed_time(const struct analyze_run *run, const struct analyze_obj
     if (object->is_unused)
         return false;
     uint32_t from = analyze_begin(object), to = analyze_end(model, object);
-    *first = analyze_first_unseen(model, object, from, to);
-    *last = analyze_last_unseen(model, object, from, to);
+    *first = analyze_first_hidden(model, object, from, to);
+    *last = analyze_last_hidden(model, object, from, to);
     for (uint32_t u = 0; u < object->use_count; u++) {
         uint32_t touch = model->uses[object->first_use + u];
         uint32_t call = model->touches.items[touch].call;

@@ -24,7 +24,7 @@ struct analysis {
     size_t peak_count;
     struct analyze_levels levels;
     uint64_t moved_bytes; // by copies and sets
-    uint64_t unseen_launches;
+    uint64_t unseen_launches, passed_launches;
     uint64_t unseen_because[ANALYZE_UNSEEN_REASONS];
     struct analyze_contents_seen contents_seen;
     struct analyze_run_time run_time;

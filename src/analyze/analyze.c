@@ -177,7 +177,8 @@ enum base_code analyze_model(struct analysis *analysis, struct base_error *error
     run.failed = run.failed || !analyze_build_flow(model, &analysis->flow);
     analysis->flow.redundant_percent =
         *analyze_threshold(&analysis->thresholds, "redundant-percent");
-    analysis->unseen_launches = model->unseen_count - model->unfinished - model->failed_uses;
+    analysis->passed_launches = model->unseen_count - model->hidden_count;
+    analysis->unseen_launches = model->hidden_count - model->unfinished - model->failed_uses;
     memcpy(analysis->unseen_because, model->unseen_because, sizeof(model->unseen_because));
     run.failed = run.failed || !analyze_count_contents(model, &analysis->contents_seen);
     analyze_model_empty(model);
@@ -305,6 +306,11 @@ uint64_t analyze_unfinished_calls(const struct analysis *analysis)
 uint64_t analyze_unseen_launches(const struct analysis *analysis)
 {
     return analysis->unseen_launches;
+}
+
+uint64_t analyze_passed_launches(const struct analysis *analysis)
+{
+    return analysis->passed_launches;
 }
 
 uint64_t analyze_unseen_because(const struct analysis *analysis, enum analyze_unseen reason)

@@ -243,7 +243,10 @@ uint64_t analyze_unfinished_calls(const struct analysis *analysis);
 // Returns whether calls or objects are missing in the profile. Then most patterns are not searched
 // for.
 bool analyze_is_incomplete(const struct analysis *analysis);
+// Launches that may have accessed any object; and those that are known by their arguments, so that
+// it is unknown how they accessed what they were passed.
 uint64_t analyze_unseen_launches(const struct analysis *analysis);
+uint64_t analyze_passed_launches(const struct analysis *analysis);
 // The reasons why a launch may access more than was observed; such launches hide findings on the
 // objects that they could access. The launch of a graph counts once for each reason of its nodes.
 enum analyze_unseen {

@@ -44,7 +44,7 @@ static bool is_read(const struct analyze_model *model, const struct analyze_obje
         if (touch->is_kernel || touch->how & ANALYZE_READ)
             return true;
     }
-    return analyze_first_unseen(model, object, analyze_begin(object), analyze_end(model, object)) !=
+    return analyze_first_hidden(model, object, analyze_begin(object), analyze_end(model, object)) !=
            ANALYZE_NONE;
 }
 
@@ -55,7 +55,7 @@ static void find_needed(const struct analyze_model *model, struct analyze_object
     if (object->first == ANALYZE_NONE)
         return;
     object->needed = needed_from(model, object);
-    const uint32_t unseen = analyze_first_unseen(
+    const uint32_t unseen = analyze_first_hidden(
         model, object, object->first,
         object->needed == ANALYZE_NONE ? analyze_end(model, object) : object->needed);
     if (unseen != ANALYZE_NONE)

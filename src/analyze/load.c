@@ -235,8 +235,9 @@ void analyze_model_empty(struct analyze_model *model)
     free(model->uses);
     free(model->parts);
     free(model->unseen);
+    free(model->hidden);
     free(model->launches);
-    model->uses = model->parts = model->unseen = model->launches = NULL;
+    model->uses = model->parts = model->unseen = model->hidden = model->launches = NULL;
 }
 
 void analyze_model_fini(struct analyze_model *model)

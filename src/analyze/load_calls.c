@@ -114,40 +114,49 @@ static void next_access(struct analyze_loading *loading)
     loading->access = profile_accesses_next(loading->accesses);
 }
 
-// Takes the objects that something else may use than calls show. They precede all accesses.
+// Takes the objects that something else may use than calls show, and those whose addresses lie in
+// memory. They precede all accesses.
 static void take_shared(struct analyze_loading *loading)
 {
     for (; loading->access && !loading->access->call;
          loading->access = profile_accesses_next(loading->accesses)) {
-        const uint32_t object = analyze_find_object(loading->model, loading->access->object);
-        if (object != ANALYZE_NONE)
-            loading->model->objects.items[object].elsewhere = true;
+        const uint32_t index = analyze_find_object(loading->model, loading->access->object);
+        if (index == ANALYZE_NONE)
+            continue;
+        struct analyze_object *object = &loading->model->objects.items[index];
+        object->elsewhere |= !loading->access->passed;
+        object->is_addressed |= loading->access->passed;
     }
 }
 
-// Adds the accesses that probes recorded for a node of the call; node 0 is the call itself. Returns
-// whether there were any.
-static bool add_accesses(struct analyze_loading *loading, uint64_t call, uint32_t node,
-                         uint32_t kernel)
+// What is known of the accesses of a kernel.
+enum knowledge { UNKNOWN, PASSED, OBSERVED };
+
+// Adds the accesses that were recorded for a node of the call; node 0 is the call itself. Returns
+// what they are known by.
+static enum knowledge add_accesses(struct analyze_loading *loading, uint64_t call, uint32_t node,
+                                   uint32_t kernel)
 {
-    bool any = false;
+    enum knowledge known = UNKNOWN;
     for (; loading->access && loading->access->call == call && loading->access->node <= node;
          next_access(loading)) {
         const struct profile_access *access = loading->access;
         struct analyze_touch *touch =
             add_touch(loading, access->object,
                       (access->read ? ANALYZE_READ : 0u) | (access->written ? ANALYZE_WRITE : 0u));
-        any |= access->node == node;
+        if (access->node == node)
+            known = access->passed && known != OBSERVED ? PASSED : OBSERVED;
         if (!touch)
             continue;
         touch->is_kernel = true;
+        touch->passed = access->passed;
         touch->kernel = kernel;
         touch->elements = access->elements;
         touch->new_elements = access->new_elements;
         touch->shared_elements = access->shared_elements;
         touch->element_bytes = access->element_bytes;
     }
-    return any;
+    return known;
 }
 
 _Static_assert((int)ANALYZE_UNSEEN_POINTER == PROFILE_DOUBT_POINTER &&
@@ -170,20 +179,31 @@ static uint32_t doubts_of(struct analyze_loading *loading, uint64_t call, uint32
     return doubts;
 }
 
+// Adds reasons why the current call may access every object.
+static void add_hidden(struct analyze_loading *loading, uint32_t reasons)
+{
+    loading->unseen |= reasons;
+    loading->hidden |= reasons != 0;
+}
+
 static void add_kernel(struct analyze_loading *loading, struct analyze_call *row, uint32_t node,
                        const struct profile_launch *launch)
 {
-    bool known = add_accesses(loading, row->number, node, launch->kernel);
+    enum knowledge known = add_accesses(loading, row->number, node, launch->kernel);
+    if (node == 0 && known != OBSERVED) // it may pass more than its accesses show
+        known = launch->flags & PROFILE_LAUNCH_PASSED ? PASSED : UNKNOWN;
     const uint32_t doubts = doubts_of(loading, row->number, node) | loading->whole;
     row->flags |= ANALYZE_LAUNCHES;
     if (!base_map_get(&loading->calm, launch->kernel))
         row->flags |= ANALYZE_ACTS;
     if (base_map_get(&loading->loud, launch->kernel))
         row->flags |= ANALYZE_PRINTS;
-    loading->unseen |= doubts;
-    if ((!known && !doubts && !(launch->flags & PROFILE_LAUNCH_WATCHED)) ||
-        base_map_get(&loading->blind, launch->kernel))
+    add_hidden(loading, doubts);
+    if ((known != OBSERVED && !doubts && !(launch->flags & PROFILE_LAUNCH_WATCHED)) ||
+        base_map_get(&loading->blind, launch->kernel)) {
         loading->unseen |= 1u << ANALYZE_UNSEEN_UNWATCHED;
+        loading->hidden |= known != PASSED;
+    }
 }
 
 static uint8_t maker_of(const struct profile_node *node)
@@ -213,12 +233,12 @@ static void add_graph_launch(struct analyze_loading *loading, struct analyze_cal
     const struct analyze_loading_graph *graph = analyze_loading_find_graph(loading, number);
     if (!graph) {
         row->flags |= ANALYZE_LAUNCHES;
-        loading->unseen |= 1u << ANALYZE_UNSEEN_UNWATCHED;
+        add_hidden(loading, 1u << ANALYZE_UNSEEN_UNWATCHED);
         return;
     }
     row->graph = graph->index + 1;
     loading->whole = doubts_of(loading, row->number, 0);
-    loading->unseen |= loading->whole;
+    add_hidden(loading, loading->whole);
     for (uint32_t i = 0; i < graph->count; i++) {
         const struct profile_node *node = &graph->nodes[i];
         loading->node = i;
@@ -232,7 +252,7 @@ static void add_graph_launch(struct analyze_loading *loading, struct analyze_cal
         // list.
         case PROFILE_NODE_OTHER:
             row->flags |= ANALYZE_LAUNCHES;
-            loading->unseen |= 1u << ANALYZE_UNSEEN_UNWATCHED;
+            add_hidden(loading, 1u << ANALYZE_UNSEEN_UNWATCHED);
             break;
         default: break;
         }
@@ -275,7 +295,7 @@ static void take_details(struct analyze_loading *loading, struct analyze_call *r
     // Stream memory operations, by which the GPU writes values or waits for them.
     default:
         add_accesses(loading, call->number, 0, 0);
-        loading->unseen |= doubts_of(loading, call->number, 0);
+        add_hidden(loading, doubts_of(loading, call->number, 0));
         row->flags |= loading->unseen ? ANALYZE_LAUNCHES : 0;
         break;
     }
@@ -284,10 +304,11 @@ static void take_details(struct analyze_loading *loading, struct analyze_call *r
 static void take_unseen(struct analyze_loading *loading, struct analyze_call *row)
 {
     if (loading->unseen)
-        row->flags |= ANALYZE_UNSEEN;
-    for (unsigned reason = 0; reason < ANALYZE_UNSEEN_REASONS; reason++)
+        row->flags |= loading->hidden ? ANALYZE_UNSEEN : ANALYZE_UNSEEN | ANALYZE_PASSED;
+    for (unsigned reason = 0; loading->hidden && reason < ANALYZE_UNSEEN_REASONS; reason++)
         loading->model->unseen_because[reason] += loading->unseen >> reason & 1;
     loading->unseen = 0;
+    loading->hidden = false;
 }
 
 bool analyze_is_failure(int32_t result)

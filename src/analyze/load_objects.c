@@ -58,7 +58,8 @@ static bool take_object(void *user, const struct profile_object *object)
                                    .counts = analyze_counts(object->kind, object->parent),
                                    .has_end = object->has_end,
                                    .is_host = is_host(object->kind),
-                                   .elsewhere = is_elsewhere(object->kind)};
+                                   .elsewhere = is_elsewhere(object->kind),
+                                   .is_addressed = object->kind == PROFILE_OBJECT_GLOBAL};
     loading->failed |=
         !analyze_beyond_add(&loading->beyond, object, (uint32_t)(model->objects.count - 1));
     if (listener)

@@ -35,6 +35,7 @@ struct analyze_loading {
     BASE_ARRAY(struct profile_doubt) doubts; // by call, then by node
     size_t doubt;                            // index of the next doubt to merge
     uint32_t unseen; // reasons of the current call: sum of 1 << enum analyze_unseen
+    bool hidden;     // not all that it may access is known by arguments
     uint32_t whole;  // those that hold for all nodes of a graph's launch
     uint32_t node;   // index of the node to which new touches belong
     uint8_t maker;   // enum analyze_maker, of new touches

@@ -23,6 +23,10 @@ enum {                    // flags of a call
     ANALYZE_ACTS = 1024,       // launches what may do more than its accesses show, such as printing
     ANALYZE_PRINTS = 4096,     // launches kernels that are known to do more, such as printing
     ANALYZE_UNFINISHED = 2048, // had not returned when the program ended; nothing else is known
+    // Beside UNSEEN: it may access only the objects of its touches, and those whose addresses lie
+    // in
+    // memory (analyze_object.is_addressed). How it accesses them is unknown.
+    ANALYZE_PASSED = 8192,
 };
 
 struct analyze_call {
@@ -62,6 +66,7 @@ struct analyze_touch {
     uint32_t rows, element_bytes;
     uint8_t how; // ANALYZE_READ and ANALYZE_WRITE
     bool is_kernel;
+    bool passed;   // known only by the arguments of the launch, which may have accessed it
     bool beyond;   // a copy or set extends beyond the object
     uint8_t maker; // enum analyze_maker
     // Of a copy from the host: 1 + index of the call before which its source was still the same. 0:
@@ -89,8 +94,9 @@ struct analyze_object {
     bool is_host;   // not memory of the device
     bool has_parts; // other objects lie in it
     bool elsewhere; // may be accessed without a call: by the host, as a texture, at another address
-    bool free_failed; // a call that was to free it failed
-    bool blurred;     // a copy or set crossed the borders of parts: which it accessed is unknown
+    bool is_addressed; // kernels may find it without an argument that points to it
+    bool free_failed;  // a call that was to free it failed
+    bool blurred;      // a copy or set crossed the borders of parts: which it accessed is unknown
     // Set by uses.c: its accesses in the order of calls, and the first and last call that has one.
     uint32_t first_use, use_count;
     uint32_t first, last; // NONE: none
@@ -311,9 +317,10 @@ struct analyze_model {
     BASE_ARRAY(struct analyze_shared) shared;     // by kernel, then by number
     uint32_t *uses;                               // indices of touches, by object and then by call
     uint32_t *parts;                              // indices of parts, by their pool
-    uint32_t *unseen;                             // indices of calls that may access every object
-    uint32_t *launches;                           // indices of calls that launch
-    size_t unseen_count, launch_count;
+    uint32_t *unseen;   // indices of calls that may access objects in ways that were not observed
+    uint32_t *hidden;   // of these, those that may access every object: all but ANALYZE_PASSED
+    uint32_t *launches; // indices of calls that launch
+    size_t unseen_count, hidden_count, launch_count;
     uint64_t unseen_because[ANALYZE_UNSEEN_REASONS]; // calls
     struct base_map places; // number of a call path to a hash of its source lines
     struct analyze_host host;
@@ -453,13 +460,21 @@ static inline bool analyze_is_pool(const struct analyze_object *object)
 {
     return object->part_count && object->counts && object->use_count == 0 && !object->elsewhere;
 }
-// Returns the index of the first call in [from, to) that may access the object unobserved; NONE if
-// there is none.
+// Returns the index of the first call in [from, to) that may access the object in a way that was
+// not observed; NONE if there is none. For what depends on how objects are accessed.
 uint32_t analyze_first_unseen(const struct analyze_model *model,
                               const struct analyze_object *object, uint32_t from, uint32_t to);
-// The same for the last such call.
-uint32_t analyze_last_unseen(const struct analyze_model *model, const struct analyze_object *object,
+// Return the index of the first, and of the last, such call that has no touch of the object. For
+// what depends only on whether objects are accessed: touches show what launches were passed.
+uint32_t analyze_first_hidden(const struct analyze_model *model,
+                              const struct analyze_object *object, uint32_t from, uint32_t to);
+uint32_t analyze_last_hidden(const struct analyze_model *model, const struct analyze_object *object,
                              uint32_t from, uint32_t to);
+// Returns whether some launch in [from, to) is known only by its arguments.
+bool analyze_has_passed(const struct analyze_model *model, uint32_t from, uint32_t to);
+// Returns whether what the call did to the object is known only by its arguments.
+bool analyze_is_passed(const struct analyze_model *model, const struct analyze_object *object,
+                       uint32_t call);
 // Return the index of the call that ends the object's life, or the number of calls; and of the call
 // that starts it.
 static inline uint32_t analyze_end(const struct analyze_model *model,

@@ -176,6 +176,7 @@ struct analyze_description {
 
     enum analyze_input needs;
     bool needs_no_probes; // found in every recording; `needs` only says where lists show it
+    bool takes_arguments; // also found in what launches without probes are known to be passed
     bool survives_losses; // found also where calls or objects are missing in the profile
     bool is_about_kernel; // findings name a kernel; of different kernels, they are not alike
     bool is_about_object; // matches on one object are alike, whatever the calls are

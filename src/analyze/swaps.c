@@ -104,7 +104,7 @@ static bool find_gap(const struct analyze_run *run, const struct swap_piece *pie
     return gap->before >= piece->from && gap->before < call && gap->after > call &&
            gap->after <= piece->last &&
            analyze_is_before(model, run->clocks, gap->before, gap->after) &&
-           analyze_first_unseen(model, object, gap->before + 1, gap->after) == ANALYZE_NONE;
+           analyze_first_hidden(model, object, gap->before + 1, gap->after) == ANALYZE_NONE;
 }
 
 // Moves the largest object that is idle at the call to the host. Returns false if there is none.

@@ -73,13 +73,17 @@ static bool index_parts(struct analyze_model *model)
 static bool index_launches(struct analyze_model *model)
 {
     model->unseen = calloc(model->calls.count + 1, sizeof(*model->unseen));
+    model->hidden = calloc(model->calls.count + 1, sizeof(*model->hidden));
     model->launches = calloc(model->calls.count + 1, sizeof(*model->launches));
-    if (!model->unseen || !model->launches)
+    if (!model->unseen || !model->hidden || !model->launches)
         return false;
     for (uint32_t i = 0; i < model->calls.count; i++) {
-        if (model->calls.items[i].flags & ANALYZE_UNSEEN)
+        const unsigned flags = model->calls.items[i].flags;
+        if (flags & ANALYZE_UNSEEN)
             model->unseen[model->unseen_count++] = i;
-        if (model->calls.items[i].flags & ANALYZE_LAUNCHES)
+        if (flags & ANALYZE_UNSEEN && !(flags & ANALYZE_PASSED))
+            model->hidden[model->hidden_count++] = i;
+        if (flags & ANALYZE_LAUNCHES)
             model->launches[model->launch_count++] = i;
     }
     return true;
@@ -115,26 +119,74 @@ bool analyze_index_uses(struct analyze_model *model)
     return index_parts(model) && index_launches(model) && analyze_find_needed(model);
 }
 
-// Returns how many of the calls come before `call`.
-static size_t count_before(const uint32_t *calls, size_t count, uint32_t call)
+// Indices of calls, in order.
+struct call_list {
+    const uint32_t *items;
+    size_t count;
+};
+
+static size_t count_before(struct call_list calls, uint32_t call)
 {
-    return base_search(0, count, i, calls[i] < call);
+    return base_search(0, calls.count, i, calls.items[i] < call);
+}
+
+static uint32_t first_of(struct call_list calls, uint32_t from, uint32_t to)
+{
+    const size_t at = count_before(calls, from);
+    return at < calls.count && calls.items[at] < to ? calls.items[at] : ANALYZE_NONE;
+}
+
+static struct call_list unseen_of(const struct analyze_model *model,
+                                  const struct analyze_object *object)
+{
+    return object->elsewhere ? (struct call_list){model->launches, model->launch_count}
+                             : (struct call_list){model->unseen, model->unseen_count};
+}
+
+static struct call_list hidden_of(const struct analyze_model *model,
+                                  const struct analyze_object *object)
+{
+    return object->elsewhere || object->is_addressed
+               ? unseen_of(model, object)
+               : (struct call_list){model->hidden, model->hidden_count};
 }
 
 uint32_t analyze_first_unseen(const struct analyze_model *model,
                               const struct analyze_object *object, uint32_t from, uint32_t to)
 {
-    const uint32_t *calls = object->elsewhere ? model->launches : model->unseen;
-    size_t count = object->elsewhere ? model->launch_count : model->unseen_count;
-    size_t at = count_before(calls, count, from);
-    return at < count && calls[at] < to ? calls[at] : ANALYZE_NONE;
+    return first_of(unseen_of(model, object), from, to);
 }
 
-uint32_t analyze_last_unseen(const struct analyze_model *model, const struct analyze_object *object,
+uint32_t analyze_first_hidden(const struct analyze_model *model,
+                              const struct analyze_object *object, uint32_t from, uint32_t to)
+{
+    return first_of(hidden_of(model, object), from, to);
+}
+
+uint32_t analyze_last_hidden(const struct analyze_model *model, const struct analyze_object *object,
                              uint32_t from, uint32_t to)
 {
-    const uint32_t *calls = object->elsewhere ? model->launches : model->unseen;
-    size_t count = object->elsewhere ? model->launch_count : model->unseen_count;
-    size_t at = count_before(calls, count, to);
-    return at > 0 && calls[at - 1] >= from ? calls[at - 1] : ANALYZE_NONE;
+    const struct call_list calls = hidden_of(model, object);
+    const size_t at = count_before(calls, to);
+    return at > 0 && calls.items[at - 1] >= from ? calls.items[at - 1] : ANALYZE_NONE;
+}
+
+bool analyze_has_passed(const struct analyze_model *model, uint32_t from, uint32_t to)
+{
+    const struct call_list unseen = {model->unseen, model->unseen_count},
+                           hidden = {model->hidden, model->hidden_count};
+    return count_before(unseen, to) - count_before(unseen, from) >
+           count_before(hidden, to) - count_before(hidden, from);
+}
+
+bool analyze_is_passed(const struct analyze_model *model, const struct analyze_object *object,
+                       uint32_t call)
+{
+    for (uint32_t u = 0; u < object->use_count; u++) {
+        const struct analyze_touch *touch =
+            &model->touches.items[model->uses[object->first_use + u]];
+        if (touch->call == call && touch->passed)
+            return true;
+    }
+    return false;
 }

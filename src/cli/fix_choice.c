@@ -274,6 +274,7 @@ static void put_left(const struct cli_fix_subject *subject, struct base_buf *out
         [FIX_TIMED] = "the program measures a time there",
         [FIX_SMALL] = "the object is too small",
         [FIX_NO_PEAK] = "the object is not in use at a peak, or the peak would stay the same",
+        [FIX_PASSED] = "kernels without probes may use the object unseen",
         [FIX_COSTLY] = "pinning memory for the copy would take longer than it saves",
         [FIX_POOLED] = "the memory comes from the pool",
         [FIX_UNSURE] = "the call path is uncertain: it contains code without a build id",

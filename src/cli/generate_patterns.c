@@ -117,6 +117,11 @@ static void put_pattern(struct base_buf *out, const struct analyze_description *
                     analyze_input_name(pattern->needs),
                     pattern->needs_no_probes ? " to tell when the object was last used" : "");
     put_buffer(out, &line, true);
+    if (pattern->takes_arguments) {
+        base_buf_puts(&line, "- Also found in what kernels without probes are "
+                             "[passed](#kernels-without-probes).");
+        put_buffer(out, &line, true);
+    }
     if (pattern->correction) {
         base_buf_printf(&line, "- `glint fix`: %s.", pattern->correction);
         put_buffer(out, &line, true);

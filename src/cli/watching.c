@@ -102,18 +102,19 @@ static bool take_analyses(struct cli_watching_request *request, const char *list
 
 // --- The other options ---------------------------------------------------------------------------
 
-static bool take_kernels(struct cli_watching_request *request, const char *pattern)
+// Returns false after a message if the argument is not a regular expression.
+static bool take_names(const char *option, const char *pattern, const char **taken)
 {
     regex_t compiled;
     int result = regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB);
     if (result != 0) {
         char why[128];
         regerror(result, &compiled, why, sizeof(why));
-        cli_message("--kernels: '%s' is not a regular expression: %s", pattern, why);
+        cli_message("--%s: '%s' is not a regular expression: %s", option, pattern, why);
         return false;
     }
     regfree(&compiled);
-    request->kernels = pattern;
+    *taken = pattern;
     return true;
 }
 
@@ -207,7 +208,9 @@ bool cli_watching_take_option(struct cli_watching_request *request, const struct
     if (strcmp(option->name, "analyses") == 0)
         return take_analyses(request, argument);
     if (strcmp(option->name, "kernels") == 0)
-        return take_kernels(request, argument);
+        return take_names(option->name, argument, &request->kernels);
+    if (strcmp(option->name, "no-probes") == 0)
+        return take_names(option->name, argument, &request->no_probes);
     if (strcmp(option->name, "sample") == 0)
         return take_sample(request, argument);
     if (strcmp(option->name, "capture-range") == 0)
@@ -306,6 +309,7 @@ bool cli_watching_prepare(struct cli_watching_request *request)
     const char *max_shadow = request->max_shadow_bytes ? request->max_shadow_text : NULL;
     bool good = !cache.failed && set(EVENT_PROBES_VARIABLE, probes) &&
                 set(EVENT_KERNELS_VARIABLE, request->kernels) &&
+                set(EVENT_NO_PROBES_VARIABLE, request->no_probes) &&
                 set(EVENT_CAPTURE_VARIABLE, request->capture_range) &&
                 set(EVENT_SAMPLE_VARIABLE, sample) && set(EVENT_MAX_SHADOW_VARIABLE, max_shadow) &&
                 set(EVENT_MAPS_VARIABLE, maps ? "1" : NULL) &&
@@ -317,6 +321,7 @@ bool cli_watching_prepare(struct cli_watching_request *request)
         cli_no_memory();
     add_setting(request, "analyses", request->analyses_text);
     add_setting(request, "kernels", request->kernels);
+    add_setting(request, "no_probes", request->no_probes);
     add_setting(request, "sample", sample);
     add_setting(request, "capture_range", request->capture_range);
     add_setting(request, "max_shadow_bytes", max_shadow);

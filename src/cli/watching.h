@@ -9,13 +9,14 @@
 #include "profile/profile.h"
 #include "record/record.h"
 
-enum { CLI_WATCHING_SETTINGS = 9 };
+enum { CLI_WATCHING_SETTINGS = 10 };
 
 // Initialize with {0}.
 struct cli_watching_request {
     const char *analyses;         // the argument of --analyses; NULL: the default
     uint32_t probes;              // bits EVENT_PROBE_*
     const char *kernels;          // a regular expression; NULL: all
+    const char *no_probes;        // the same; NULL: none
     uint64_t sample;              // watch every Nth launch of a kernel; 0: not given
     const char *capture_range;    // NULL: not given
     struct event_capture capture; // what it means
@@ -42,6 +43,8 @@ struct cli_watching_request {
      ANALYZE_INPUT_TABLE(CLI_WATCHING_WORD_AND_COMMA) "all or none; default objects",              \
      .list = ANALYZE_INPUT_TABLE(CLI_WATCHING_WORD) "all none"},                                   \
         {'k', "kernels", "REGEX", "watch only kernels whose name matches"},                        \
+        {0, "no-probes", "REGEX",                                                                  \
+         "no probes in kernels whose name matches: only what they are passed is known"},           \
         {'s', "sample", "N", "watch only every Nth launch of a kernel"},                           \
         {0, "capture-range", "RANGE",                                                              \
          "watch only launches inside: profiler (cudaProfilerStart), nvtx:NAME, nvtx:NAME@DOMAIN"}, \

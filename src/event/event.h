@@ -257,7 +257,10 @@ struct event_time {
 
 enum { EVENT_TIME_ESTIMATED = 1 }; // start_ns is inferred from when the launch was submitted
 
-enum { EVENT_ACCESS_READ = 1, EVENT_ACCESS_WRITTEN = 2 };
+// PASSED: the object is known only because an argument of the launch points to it; it may have been
+// read and written. With call 0: launches that are known by their arguments may also find the
+// object's address in memory.
+enum { EVENT_ACCESS_READ = 1, EVENT_ACCESS_WRITTEN = 2, EVENT_ACCESS_PASSED = 4 };
 
 #define EVENT_UNKNOWN FACTS_UNKNOWN
 struct event_access {
@@ -540,6 +543,7 @@ const char *event_kind_name(enum event_kind kind); // for people: "call"
 // Which kernels: an extended regular expression that is searched in the mangled name, and in the
 // qualified function name without template arguments and parameters.
 #define EVENT_KERNELS_VARIABLE       "GLINT_KERNELS"
+#define EVENT_NO_PROBES_VARIABLE     "GLINT_NO_PROBES"
 // Which launches of a kernel: every Nth.
 #define EVENT_SAMPLE_VARIABLE        "GLINT_SAMPLE"
 // Which part of the run: event_capture_parse.

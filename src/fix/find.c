@@ -121,7 +121,7 @@ static void add_backing(struct finding_all *all, const struct analyze_finding *f
     const struct fix_place place = {
         .pattern = finding->pattern,
         .remedy = PLAN_BACK,
-        .left = may_gain ? FIX_TAKEN : FIX_NO_PEAK,
+        .left = all->evidence->passes ? FIX_PASSED : may_gain ? FIX_TAKEN : FIX_NO_PEAK,
         .path = late ? 0 : finding->path, // late-deallocation: set at the call that made the object
         .other_path = late ? finding->other_path : 0,
         .kind = PROFILE_CALL_ALLOC,
@@ -271,7 +271,9 @@ enum base_code fix_find(struct profile *profile, const struct analysis *analysis
     const struct analyze_peak *peaks;
     const bool peak_stays =
         analyze_peaks(analysis, &peaks) == 0 || analyze_achievable_peak(analysis) >= peaks[0].bytes;
-    const struct fix_evidence evidence = {waits, wait_count, findings, finding_count, peak_stays};
+    const bool passes = analyze_passed_launches(analysis) > 0;
+    const struct fix_evidence evidence = {waits,         wait_count, findings,
+                                          finding_count, peak_stays, passes};
     const enum base_code code =
         waits && findings ? fix_find_by(profile, &evidence, fix, error) : base_no_memory(error);
     free(waits);

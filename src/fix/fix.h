@@ -29,6 +29,7 @@ enum fix_left {
     FIX_TIMED,   // the program reads the clock next: it measures a time there
     FIX_SMALL,   // the object is smaller than FIX_LEAST_BACKED_BYTES
     FIX_NO_PEAK, // the correction would lower no memory peak
+    FIX_PASSED,  // kernels without probes may use the object in ways that arguments do not show
     FIX_COSTLY,  // allocating pinned memory for the copy would take longer than its waits did
     FIX_POOLED,  // another remedy serves its memory from a pool
     FIX_UNSURE,  // its call path is incomplete, or leads through code without a build id
@@ -80,6 +81,7 @@ struct fix_evidence {
     const struct analyze_finding *const *findings;
     size_t finding_count;
     bool peak_stays; // no remedy about memory lowers the peak
+    bool passes;     // some launches are known only by their arguments
 };
 
 // Find the places, from an analysis or from its results. The analysis must be of this profile,

@@ -21,7 +21,7 @@
 #include "facts/facts.h"
 
 // A reader accepts every file of its major version.
-enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 15 };
+enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 16 };
 
 // --- Rows ----------------------------------------------------------------------------------------
 
@@ -283,6 +283,9 @@ struct profile_kernel_site { // a memory instruction of a kernel
 struct profile_access {
     FACTS_ACCESS(PROFILE_AS)
     bool read, written;
+    // Known only by the arguments of the launch: it may have been read and written. With call 0:
+    // launches that are known by their arguments may also find the object's address in memory.
+    bool passed;
 };
 
 enum { FACTS_COUNT_SIZES(FACTS_VALUE, PROFILE_) };

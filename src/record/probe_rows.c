@@ -60,8 +60,8 @@ bool record_access(struct record_session *session, struct record_piece *piece)
     if (!record_take(piece, &event, sizeof(event)) || event.object == 0)
         return false;
     const uint32_t flags = event.flags;
-    if (flags & ~(uint32_t)(EVENT_ACCESS_READ | EVENT_ACCESS_WRITTEN) ||
-        (event.call == 0) != (flags == 0))
+    const uint32_t touched = EVENT_ACCESS_READ | EVENT_ACCESS_WRITTEN;
+    if (flags & ~(touched | EVENT_ACCESS_PASSED) || (event.call == 0) != !(flags & touched))
         return false;
     if (event.element_bytes == 0 && event.elements != EVENT_UNKNOWN)
         return false;
@@ -70,6 +70,7 @@ bool record_access(struct record_session *session, struct record_piece *piece)
         return false;
     const struct profile_access access = {.read = flags & EVENT_ACCESS_READ,
                                           .written = flags & EVENT_ACCESS_WRITTEN,
+                                          .passed = flags & EVENT_ACCESS_PASSED,
                                           FACTS_ACCESS(RECORD_AS)};
     profile_add_access(session->writer, &access, &session->error);
     return true;

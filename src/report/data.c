@@ -361,15 +361,19 @@ static struct report_kernel *kernel_of(const struct report_data *data,
     return index ? &data->kernel_rows.items[*index - 1] : NULL;
 }
 
-// A launch that touched nothing has no accesses, but was watched.
+// A launch that touched nothing has no accesses, but was watched, or passed nothing.
 static void count_watched(struct loading *loading, const struct profile_call *call)
 {
+    const uint32_t flags = call->launch.flags;
     if (call->kind != PROFILE_CALL_LAUNCH || call->result != 0 ||
-        !(call->launch.flags & PROFILE_LAUNCH_WATCHED) || call->flags & PROFILE_CALL_CAPTURED)
+        !(flags & (PROFILE_LAUNCH_WATCHED | PROFILE_LAUNCH_PASSED)) ||
+        call->flags & PROFILE_CALL_CAPTURED)
         return;
     struct report_kernel *kernel = kernel_of(loading->data, call, 0);
-    if (kernel)
+    if (kernel && flags & PROFILE_LAUNCH_WATCHED)
         kernel->watched++;
+    else if (kernel)
+        kernel->passed++;
     loading->watched_call = call->number;
     loading->watched_node = 0;
 }
@@ -378,10 +382,15 @@ static bool take_access(void *user, const struct profile_access *access)
 {
     struct loading *loading = user;
     report_add_access(loading->data, access);
+    // Of launches, a flag says so.
+    if (access->passed && !access->node)
+        return true;
     bool again = access->call == loading->watched_call && access->node == loading->watched_node;
     if (access->call == loading->call.number && !again) {
         struct report_kernel *kernel = kernel_of(loading->data, &loading->call, access->node);
-        if (kernel)
+        if (kernel && access->passed)
+            kernel->passed++;
+        else if (kernel)
             kernel->watched++;
     }
     loading->watched_call = access->call;

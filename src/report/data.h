@@ -10,6 +10,7 @@
 // Accesses of kernels to an object, in the launches that were watched.
 struct report_use {
     uint64_t reads, writes;             // launches
+    uint64_t passed;                    // launches that may have: it is known by their arguments
     uint64_t bytes_read, bytes_written; // if `moved`
     uint64_t touched, shared;           // elements: by some launch, by more than one
     uint32_t element_bytes;             // 0: elements are unknown
@@ -48,6 +49,15 @@ struct report_kernel {
     uint32_t facts;     // sum of PROFILE_PROBE_* that it has in all modules
     const char *reason; // NULL: none
     uint64_t watched;   // launches
+    uint64_t passed;    // launches that are known by their arguments
+};
+
+// How it is known what launches accessed.
+enum report_known { REPORT_BY_PROBES, REPORT_BY_ARGUMENTS, REPORT_NOT_KNOWN, REPORT_KNOWN_WAYS };
+
+struct report_coverage {
+    uint64_t launches[REPORT_KNOWN_WAYS];
+    uint64_t gpu_ns[REPORT_KNOWN_WAYS]; // of a kernel with several, by the numbers of its launches
 };
 
 struct report_wait { // waits in one function, called from one place
@@ -171,6 +181,12 @@ bool report_is_in_peak(const struct report_object *object, const struct analyze_
 struct report_object *report_find_object(const struct report_data *data, uint64_t number);
 // labels.c: labels all objects. Returns false when memory ran out.
 bool report_label_objects(struct report_data *data);
+// coverage.c: how much was observed.
+struct report_coverage report_coverage(const struct report_data *data);
+// Returns whether some launches were observed by their arguments or not at all.
+bool report_has_gaps(const struct report_data *data);
+// Adds "launches observed by probes: 12 (65% of GPU time), by arguments: 4 (35% of GPU time)".
+void report_put_coverage(const struct report_data *data, struct base_buf *out);
 // notes.c: adds notes about the limits of the profile. Returns false when memory ran out.
 bool report_add_notes(struct report_data *data);
 // notes.c: returns whether no place is known by its line.

@@ -143,6 +143,27 @@ static void put_levels(struct base_json *json, const struct analyze_levels *leve
     base_json_end_array(json);
 }
 
+static void put_coverage(struct base_json *json, const struct report_data *data)
+{
+    static const char *const words[REPORT_KNOWN_WAYS] = {
+        [REPORT_BY_PROBES] = "probes",
+        [REPORT_BY_ARGUMENTS] = "arguments",
+        [REPORT_NOT_KNOWN] = NULL,
+    };
+    const struct report_coverage coverage = report_coverage(data);
+    const bool real = !profile_program(data->profile)->simulated;
+    report_json_key(json, "coverage");
+    base_json_begin_array(json);
+    for (unsigned way = 0; way < REPORT_KNOWN_WAYS; way++) {
+        base_json_begin_object(json);
+        report_json_string(json, "known_by", words[way]);
+        report_json_number(json, "launches", coverage.launches[way]);
+        report_json_number_or_null(json, "gpu_ns", coverage.gpu_ns[way], real);
+        base_json_end_object(json);
+    }
+    base_json_end_array(json);
+}
+
 static void put_summary(struct base_json *json, const struct report_data *data)
 {
     report_json_key(json, "summary");
@@ -180,6 +201,7 @@ static void put_summary(struct base_json *json, const struct report_data *data)
     report_json_number(json, "findings", analyze_finding_count(data->analysis));
     report_json_number(json, "worthwhile", analyze_worthwhile_count(data->analysis));
     put_run_time(json, data->analysis);
+    put_coverage(json, data);
     base_json_end_object(json);
 }
 
@@ -253,7 +275,7 @@ static void put_use(struct base_json *json, const struct report_object *object)
 {
     const struct report_use *use = &object->use;
     report_json_key(json, "accesses");
-    if (use->reads + use->writes == 0) {
+    if (use->reads + use->writes + use->passed == 0) {
         base_json_null(json);
         return;
     }
@@ -267,6 +289,7 @@ static void put_use(struct base_json *json, const struct report_object *object)
     report_json_number_or_null(json, "elements", report_elements(object), elements);
     report_json_number_or_null(json, "touched", use->touched, elements);
     report_json_number_or_null(json, "shared", use->shared, elements);
+    report_json_number(json, "passed", use->passed);
     base_json_end_object(json);
 }
 
@@ -389,10 +412,11 @@ static void put_access(struct base_json *json, const struct profile_access *acce
                                access->new_elements != PROFILE_UNKNOWN);
     report_json_number_or_null(json, "shared_elements", access->shared_elements,
                                access->shared_elements != PROFILE_UNKNOWN);
+    report_json_string(json, "known_by", access->passed ? "arguments" : "probes");
     base_json_end_object(json);
 }
 
-// Returns whether probes recorded accesses of the call.
+// Returns whether accesses of the call were recorded.
 static bool has_access(struct json_writing *writing, uint64_t call)
 {
     while (writing->access && writing->access->call < call) // of a missing call
@@ -400,7 +424,7 @@ static bool has_access(struct json_writing *writing, uint64_t call)
     return writing->access && writing->access->call == call;
 }
 
-// Writes the accesses of the call, if probes recorded any.
+// Writes the accesses of the call, if any were recorded.
 static void put_accesses(struct json_writing *writing, uint64_t call)
 {
     struct base_json *json = &writing->json;
@@ -414,6 +438,18 @@ static void put_accesses(struct json_writing *writing, uint64_t call)
     base_json_end_array(json);
 }
 
+// Writes how it is known what a launch accessed. A launch has all its accesses from one source.
+static void put_knowledge(struct json_writing *writing, const struct profile_call *call)
+{
+    const bool watched = call->launch.flags & PROFILE_LAUNCH_WATCHED ||
+                         (has_access(writing, call->number) && !writing->access->passed);
+    report_json_bool(&writing->json, "watched", watched);
+    report_json_string(&writing->json, "known_by",
+                       watched                                      ? "probes"
+                       : call->launch.flags & PROFILE_LAUNCH_PASSED ? "arguments"
+                                                                    : NULL);
+}
+
 static void put_details(struct json_writing *writing, const struct profile_call *call)
 {
     struct base_json *json = &writing->json;
@@ -421,9 +457,7 @@ static void put_details(struct json_writing *writing, const struct profile_call 
     case PROFILE_CALL_LAUNCH:
         put_launch(writing, &call->launch);
         report_json_bool(json, "gpu_start_estimated", call->gpu_start_estimated);
-        report_json_bool(json, "watched",
-                         call->launch.flags & PROFILE_LAUNCH_WATCHED ||
-                             has_access(writing, call->number));
+        put_knowledge(writing, call);
         break;
     case PROFILE_CALL_COPY: put_copy(json, &call->copy); break;
     case PROFILE_CALL_SET: put_set(json, &call->set); break;

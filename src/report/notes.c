@@ -30,26 +30,38 @@ static bool add_note(struct report_data *data, enum profile_severity severity,
 }
 
 // Kernels that were not watched, or only in part, for one reason.
+enum blindness { NOT_WATCHED, PARTLY_WATCHED, PASSED, BLINDNESSES };
 struct blind {
     const char *reason; // NULL: unknown
-    bool partly;
+    enum blindness how;
     uint64_t count;
     struct base_buf names; // names of the first few kernels
 };
 
 static void put_blind(struct base_buf *out, const struct blind *blind)
 {
+    static const char *const words[BLINDNESSES][2] = {
+        [NOT_WATCHED] = {"was not watched", "were not watched"},
+        [PARTLY_WATCHED] = {"was watched in part", "were watched in part"},
+        [PASSED] = {"is known only by its arguments", "are known only by their arguments"},
+    };
     const char *names = blind->names.text ? blind->names.text : "";
     if (blind->count == 1)
-        base_buf_printf(out, "kernel %s was %s", names,
-                        blind->partly ? "watched in part" : "not watched");
+        base_buf_printf(out, "kernel %s %s", names, words[blind->how][0]);
     else
-        base_buf_printf(out, "%llu kernels were %s", (unsigned long long)blind->count,
-                        blind->partly ? "watched in part" : "not watched");
+        base_buf_printf(out, "%llu kernels %s", (unsigned long long)blind->count,
+                        words[blind->how][1]);
     if (blind->reason)
         base_buf_printf(out, ": %s", blind->reason);
     if (blind->count > 1)
         base_buf_printf(out, " (%s%s)", names, blind->count > MOST_NAMES ? ", ..." : "");
+}
+
+static enum blindness blindness_of(const struct report_kernel *kernel)
+{
+    if (kernel->facts)
+        return PARTLY_WATCHED;
+    return kernel->passed && kernel->passed >= kernel->sum.count ? PASSED : NOT_WATCHED;
 }
 
 static bool add_kernel_notes(struct report_data *data)
@@ -63,8 +75,9 @@ static bool add_kernel_notes(struct report_data *data)
         if (!kernel->probed || kernel->sum.count == 0 || (kernel->facts && !kernel->reason))
             continue;
         unsigned at = 0;
+        const enum blindness how = blindness_of(kernel);
         while (at < count && // equal texts have equal pointers
-               (blinds[at].reason != kernel->reason || blinds[at].partly != (kernel->facts != 0)))
+               (blinds[at].reason != kernel->reason || blinds[at].how != how))
             at++;
         if (at == MOST_REASONS) {
             more++;
@@ -73,7 +86,7 @@ static bool add_kernel_notes(struct report_data *data)
         struct blind *blind = &blinds[at];
         if (at == count)
             count++;
-        blind->partly = kernel->facts != 0;
+        blind->how = how;
         blind->reason = kernel->reason;
         if (blind->count++ < MOST_NAMES)
             base_buf_printf(&blind->names, "%s%s", blind->count > 1 ? ", " : "",
@@ -83,7 +96,7 @@ static bool add_kernel_notes(struct report_data *data)
     struct base_buf text = {0};
     for (unsigned i = 0; i < count; i++) {
         put_blind(&text, &blinds[i]);
-        good &= add_note(data, PROFILE_WARNING, &text);
+        good &= add_note(data, blinds[i].how == PASSED ? PROFILE_INFO : PROFILE_WARNING, &text);
         base_buf_fini(&blinds[i].names);
     }
     if (more) {
@@ -177,6 +190,21 @@ static void put_reasons(struct base_buf *out, const struct analysis *analysis)
     }
 }
 
+// Adds a note if launches are known by their arguments.
+static bool add_passed_note(struct report_data *data)
+{
+    struct base_buf text = {0};
+    const uint64_t passed = analyze_passed_launches(data->analysis);
+    if (passed == 0 || data->objects.count == 0)
+        return true;
+    base_buf_printf(&text,
+                    "%llu launch%s known only by %s arguments: an object is taken to be used if an "
+                    "argument points to it, and nothing is reported that depends on how",
+                    (unsigned long long)passed, passed == 1 ? " is" : "es are",
+                    passed == 1 ? "its" : "their");
+    return add_note(data, PROFILE_INFO, &text);
+}
+
 // Adds a note if findings may be missing.
 static bool add_finding_notes(struct report_data *data)
 {
@@ -187,6 +215,8 @@ static bool add_finding_notes(struct report_data *data)
                              "not searched for");
         return add_note(data, PROFILE_WARNING, &text);
     }
+    if (!add_passed_note(data))
+        return false;
     if (unseen == 0 || data->objects.count == 0)
         return true;
     base_buf_printf(&text,

@@ -287,6 +287,20 @@ static void put_checked(struct report_text *text)
     base_buf_fini(&line);
 }
 
+// Writes how launches were observed, unless probes observed all.
+static void put_gaps(struct report_text *text)
+{
+    struct base_buf line = {0};
+    if (!report_was_wanted(text->data, ANALYZE_INPUT_OBJECTS) || !report_has_gaps(text->data))
+        return;
+    report_put_coverage(text->data, &line);
+    if (line.length)
+        line.text[0] = 'L';
+    report_text_few(text, text->choice->verbose ? "  " : "", &line,
+                    text->choice->verbose ? SIZE_MAX : 1);
+    base_buf_fini(&line);
+}
+
 void report_text_analyses(struct report_text *text)
 {
     const struct report_data *data = text->data;
@@ -294,6 +308,7 @@ void report_text_analyses(struct report_text *text)
         return;
     if (!text->choice->verbose) {
         put_checked(text);
+        put_gaps(text);
         return;
     }
     report_text_heading(text, "What was checked");
@@ -318,4 +333,5 @@ void report_text_analyses(struct report_text *text)
         report_text_lines(text, first, &line);
         base_buf_fini(&line);
     }
+    put_gaps(text);
 }

@@ -108,21 +108,34 @@ static const struct report_column object_columns[] = {
     {"allocated at", false, REPORT_CUT_START, group_place},
 };
 
-// The last three columns are shown only if elements are known.
+static void group_passed(const void *context, const void *row, struct base_buf *out)
+{
+    (void)context;
+    base_buf_u64(out, ((const struct object_group *)row)->use.passed);
+}
+
+// The column "passed to" is shown only if launches are known by their arguments, and the last three
+// only if elements are known.
 static const struct report_column use_columns[] = {
     {"object", false, REPORT_CUT_END, group_name},
     {"size", true, REPORT_WHOLE, group_bytes},
+    {"passed to", true, REPORT_WHOLE, group_passed},
     {"read by", true, REPORT_WHOLE, group_reads},
     {"written by", true, REPORT_WHOLE, group_writes},
     {"touched", true, REPORT_WHOLE, group_touched},
     {"read", true, REPORT_WHOLE, group_bytes_read},
     {"written", true, REPORT_WHOLE, group_bytes_written},
 };
-enum { USE_COLUMNS = sizeof(use_columns) / sizeof(use_columns[0]), ELEMENT_COLUMNS = 3 };
+enum {
+    USE_COLUMNS = sizeof(use_columns) / sizeof(use_columns[0]),
+    PASSED_COLUMN = 2,
+    ELEMENT_COLUMNS = 3,
+};
 
 static void add_use(struct object_group *group, const struct report_object *object)
 {
     const struct report_use *use = &object->use;
+    group->use.passed += use->passed;
     group->use.reads += use->reads;
     group->use.writes += use->writes;
     group->use.bytes_read += use->bytes_read;
@@ -206,6 +219,18 @@ void report_text_peaks(struct report_text *text)
         report_text_heading(text, "No device memory was allocated");
 }
 
+static void put_use(struct report_text *text, bool elements)
+{
+    const bool passes = report_coverage(text->data).launches[REPORT_BY_ARGUMENTS] > 0;
+    struct report_column columns[USE_COLUMNS];
+    size_t count = 0;
+    for (size_t i = 0; i < USE_COLUMNS - (elements ? 0 : ELEMENT_COLUMNS); i++) {
+        if (i != PASSED_COLUMN || passes)
+            columns[count++] = use_columns[i];
+    }
+    put_objects(text, NULL, columns, count);
+}
+
 void report_text_objects(struct report_text *text)
 {
     const struct report_data *data = text->data;
@@ -218,6 +243,6 @@ void report_text_objects(struct report_text *text)
         report_text_heading(text, elements ? "Objects by use: launches that read and write them, "
                                              "share touched, bytes moved"
                                            : "Objects by use: launches that read and write them");
-        put_objects(text, NULL, use_columns, USE_COLUMNS - (elements ? 0 : ELEMENT_COLUMNS));
+        put_use(text, elements);
     }
 }

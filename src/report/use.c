@@ -74,6 +74,9 @@ void report_add_access(struct report_data *data, const struct profile_access *ac
         return;
     report_touch(object, access->call);
     struct report_use *use = &object->use;
+    use->passed += access->passed;
+    if (access->passed)
+        return;
     use->reads += access->read;
     use->writes += access->written;
     if (access->bytes_read != PROFILE_UNKNOWN && access->bytes_written != PROFILE_UNKNOWN) {

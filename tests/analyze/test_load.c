@@ -154,9 +154,73 @@ static void launches_that_do_not_tell_all_are_unseen(void **state)
     assert_int_equal(analyze_first_unseen(&model, row, 0, 4), 2);
     assert_int_equal(analyze_first_unseen(&model, row, 0, 2), ANALYZE_NONE);
     assert_int_equal(analyze_first_unseen(&model, row, 3, 4), 3);
-    assert_int_equal(analyze_last_unseen(&model, row, 0, 4), 3);
-    assert_int_equal(analyze_last_unseen(&model, row, 0, 3), 2);
-    assert_int_equal(analyze_last_unseen(&model, row, 0, 2), ANALYZE_NONE);
+    assert_int_equal(analyze_last_hidden(&model, row, 0, 4), 3);
+    assert_int_equal(analyze_last_hidden(&model, row, 0, 3), 2);
+    assert_int_equal(analyze_last_hidden(&model, row, 0, 2), ANALYZE_NONE);
+    analyze_model_fini(&model);
+}
+
+// Of a launch, a flag says that its arguments were searched; of a node, its accesses. Objects whose
+// addresses lie in memory, and variables, may be used by all such launches.
+static void launches_that_are_known_by_arguments_hide_little(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    begin();
+    object(1, PROFILE_OBJECT_DEVICE, 0, 0);
+    object(2, PROFILE_OBJECT_DEVICE, 0, 0);
+    object(3, PROFILE_OBJECT_GLOBAL, 0, 0);
+    const struct profile_node nodes[] = {
+        {.kind = PROFILE_NODE_KERNEL, .launch = {.kernel = 1}},
+        {.kind = PROFILE_NODE_KERNEL, .launch = {.kernel = 1}},
+    };
+    const struct profile_graph graph = {.number = 1, .nodes = nodes, .node_count = 2};
+    assert_int_equal(profile_add_graph(writer, &graph, &error), BASE_OK);
+    const struct profile_probe blind = {.kernel = 1, .reason = "it has no PTX"};
+    assert_int_equal(profile_add_probe(writer, &blind, &error), BASE_OK);
+    static const uint32_t flags[] = {
+        PROFILE_LAUNCH_PASSED, // 1: passes nothing
+        PROFILE_LAUNCH_PASSED, // 2
+        0,                     // 3: passes more than its accesses show
+        PROFILE_LAUNCH_PASSED, // 4: in doubt
+    };
+    for (uint64_t i = 1; i <= 4; i++)
+        call((struct profile_call){.number = i,
+                                   .kind = PROFILE_CALL_LAUNCH,
+                                   .launch = {.kernel = 1, .flags = flags[i - 1]}});
+    call((struct profile_call){.number = 5, .kind = PROFILE_CALL_GRAPH_LAUNCH, .graph = 1});
+    call((struct profile_call){.number = 6, .kind = PROFILE_CALL_GRAPH_LAUNCH, .graph = 1});
+    static const struct profile_access accesses[] = {
+        {.call = 0, .object = 2, .passed = true},
+        {.call = 2, .object = 1, .read = true, .written = true, .passed = true},
+        {.call = 3, .object = 1, .read = true, .written = true, .passed = true},
+        {.call = 5, .node = 1, .object = 1, .read = true, .written = true, .passed = true},
+        {.call = 5, .node = 2, .object = 1, .read = true, .written = true, .passed = true},
+        {.call = 6, .node = 2, .object = 1, .read = true, .written = true, .passed = true},
+    };
+    for (unsigned i = 0; i < sizeof(accesses) / sizeof(accesses[0]); i++)
+        assert_int_equal(profile_add_access(writer, &accesses[i], &error), BASE_OK);
+    const struct profile_doubt doubt = {4, 0, PROFILE_DOUBT_POINTER};
+    assert_int_equal(profile_add_doubt(writer, &doubt, &error), BASE_OK);
+    load(&model);
+    static const uint32_t hidden[] = {2, 3, 5};
+    assert_int_equal(model.unseen_count, 6);
+    assert_int_equal(model.hidden_count, 3);
+    assert_memory_equal(model.hidden, hidden, sizeof(hidden));
+    assert_int_equal(model.unseen_because[ANALYZE_UNSEEN_UNWATCHED], 3);
+    const struct analyze_object *rows = model.objects.items;
+    assert_true(!rows[0].is_addressed && rows[1].is_addressed && rows[2].is_addressed);
+    assert_false(rows[1].elsewhere);
+    assert_int_equal(analyze_first_hidden(&model, &rows[0], 0, 6), 2);
+    assert_int_equal(analyze_first_hidden(&model, &rows[0], 0, 2), ANALYZE_NONE);
+    assert_int_equal(analyze_first_hidden(&model, &rows[1], 0, 2), 0);
+    assert_int_equal(analyze_last_hidden(&model, &rows[0], 0, 5), 3);
+    assert_int_equal(analyze_last_hidden(&model, &rows[1], 0, 5), 4);
+    assert_int_equal(analyze_first_unseen(&model, &rows[0], 0, 6), 0);
+    assert_true(analyze_has_passed(&model, 0, 1));
+    assert_false(analyze_has_passed(&model, 2, 4));
+    assert_true(analyze_is_passed(&model, &rows[0], 1));
+    assert_false(analyze_is_passed(&model, &rows[0], 0));
     analyze_model_fini(&model);
 }
 
@@ -749,6 +813,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_and_sets_touch_ranges),
         cmocka_unit_test(launches_that_do_not_tell_all_are_unseen),
+        cmocka_unit_test(launches_that_are_known_by_arguments_hide_little),
         cmocka_unit_test(launches_in_doubt_are_unseen),
         cmocka_unit_test(launches_may_do_more_than_access_memory),
         cmocka_unit_test(values_are_loaded_with_their_calls_and_objects),

@@ -75,7 +75,7 @@ struct test_case {
     struct analyze_wait_path waits[8];
     struct analyze_finding findings[8];
     size_t wait_count, finding_count;
-    bool peak_stays;
+    bool peak_stays, passes;
     struct profile *profile;
     struct fix fix;
     struct plan plan;
@@ -121,8 +121,8 @@ static void find(struct test_case *of)
         waits[i] = &of->waits[i];
     for (size_t i = 0; i < of->finding_count; i++)
         findings[i] = &of->findings[i];
-    const struct fix_evidence evidence = {waits, of->wait_count, findings, of->finding_count,
-                                          of->peak_stays};
+    const struct fix_evidence evidence = {
+        waits, of->wait_count, findings, of->finding_count, of->peak_stays, of->passes};
     check_good(fix_find_by(of->profile, &evidence, &of->fix, &error), &error);
 }
 
@@ -407,6 +407,22 @@ static void memory_that_is_small_or_other_or_in_no_peak_is_left(void **state)
     end(&of);
 }
 
+static void memory_of_kernels_without_probes_is_left(void **state)
+{
+    (void)state;
+    struct test_case of;
+    begin(&of);
+    of.findings[0] = early;
+    of.findings[1] = late;
+    of.finding_count = 2;
+    of.passes = true;
+    find(&of);
+    assert_int_equal(of.fix.places.items[0].left, FIX_PASSED);
+    assert_int_equal(of.fix.places.items[1].left, FIX_PASSED);
+    check_plan(&of, "image 0011aabb /bin/solver\nimage ccdd /lib/libc.so.6\n");
+    end(&of);
+}
+
 static void memory_of_the_pool_is_not_backed_too(void **state)
 {
     (void)state;
@@ -449,6 +465,7 @@ int main(void)
         TEST(churn_is_pooled_at_both_ends_where_its_free_waits_in_vain),
         TEST(early_allocations_are_backed_until_their_free),
         TEST(late_deallocations_are_backed_until_the_last_use_which_is_counted),
+        TEST(memory_of_kernels_without_probes_is_left),
         TEST(memory_that_is_small_or_other_or_in_no_peak_is_left),
         TEST(memory_of_the_pool_is_not_backed_too),
     };

@@ -52,6 +52,58 @@ static void an_object_holds_its_bytes_and_no_other(void **unused)
     core_objects_fini(&objects);
 }
 
+static void a_word_points_into_an_object_to_its_end_or_just_before_it(void **unused)
+{
+    (void)unused;
+    struct core_objects objects;
+    struct core_objects_pointed found;
+    core_objects_init(&objects);
+    found = core_objects_pointed(&objects, 0x1000); // there are no objects yet
+    assert_int_equal(found.count, 0);
+    add(&objects, 1, 0x1000, 0x100, 1);
+    add(&objects, 2, 0x1100, 0x100, 1); // adjacent
+    struct core_object pinned = make(3, 0x9000, 0x100, 1);
+    pinned.kind = EVENT_OBJECT_PINNED;
+    assert_true(core_objects_add(&objects, OBJECTS_MEMORY, &pinned));
+    static const struct {
+        uint64_t word, first, second;
+    } words[] = {
+        {0x1000, 1, 0}, {0x10ef, 1, 0}, {0x10f0, 1, 2}, {0x1100, 2, 1},     {0x1101, 2, 0},
+        {0x1200, 2, 0}, {0x1201, 0, 0}, {0xff0, 1, 0},  {0xfef, 0, 0},      {0x5000, 0, 0},
+        {0x9100, 3, 0}, {0x9101, 0, 0}, {0, 0, 0},      {UINT64_MAX, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        found = core_objects_pointed(&objects, words[i].word);
+        assert_int_equal(found.count, (words[i].first != 0) + (words[i].second != 0));
+        assert_true(!words[i].first || found.numbers[0] == words[i].first);
+        assert_true(!words[i].second || found.numbers[1] == words[i].second);
+        assert_int_equal(found.leads_on, words[i].first == 3);
+    }
+    core_objects_unsearched(&objects, 0x1180);
+    assert_true(core_objects_pointed(&objects, 0x1100).leads_on);
+    assert_false(core_objects_pointed(&objects, 0x1080).leads_on);
+    core_objects_fini(&objects);
+}
+
+static void addresses_in_data_are_found_once(void **unused)
+{
+    (void)unused;
+    struct core_objects objects;
+    core_objects_init(&objects);
+    add(&objects, 1, 0x10000, 0x100, 1);
+    add(&objects, 2, 0x20000, 0x100, 1);
+    add(&objects, 3, 0x30000, 0x100, 1);
+    const uint64_t words[] = {5, 0x18000, 0x18008, 0x20010, 0x28000, 0x20000, 0x10100, 0x30100 + 1};
+    size_t at = 0;
+    assert_int_equal(core_objects_address(&objects, (const char *)words, sizeof(words), &at), 2);
+    assert_int_equal(at, 3 * sizeof(words[0]));
+    assert_int_equal(core_objects_address(&objects, (const char *)words, sizeof(words), &at), 1);
+    assert_int_equal(core_objects_address(&objects, (const char *)words, sizeof(words), &at), 0);
+    at = 0; // the second time, all are known
+    assert_int_equal(core_objects_address(&objects, (const char *)words, sizeof(words), &at), 0);
+    core_objects_fini(&objects);
+}
+
 static void what_overlaps_is_refused_until_it_is_taken_away(void **unused)
 {
     (void)unused;
@@ -264,6 +316,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_are_objects_cut_by_their_parts),
         cmocka_unit_test(an_object_holds_its_bytes_and_no_other),
+        cmocka_unit_test(a_word_points_into_an_object_to_its_end_or_just_before_it),
+        cmocka_unit_test(addresses_in_data_are_found_once),
         cmocka_unit_test(what_overlaps_is_refused_until_it_is_taken_away),
         cmocka_unit_test(only_the_start_takes_an_object_away),
         cmocka_unit_test(a_context_takes_its_own_objects_with_it),

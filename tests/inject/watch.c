@@ -85,6 +85,8 @@ static void print_launch(struct base_buf *out, const struct event_launch *launch
                     launch->flags & EVENT_LAUNCH_COOPERATIVE ? " cooperative" : "");
     if (launch->flags & EVENT_LAUNCH_WATCHED)
         base_buf_puts(out, " watched");
+    if (launch->flags & EVENT_LAUNCH_PASSED)
+        base_buf_puts(out, " passed");
 }
 
 static void print_detail(struct base_buf *out, unsigned kind, const void *detail, size_t bytes)
@@ -360,9 +362,10 @@ static void print_accesses(struct process *process)
         base_buf_printf(out, "access call %" PRIu64, access->call);
         if (access->node)
             base_buf_printf(out, " node %u", access->node);
-        base_buf_printf(out, " object %" PRIu64 "%s%s", access->object,
+        base_buf_printf(out, " object %" PRIu64 "%s%s%s", access->object,
                         access->flags & EVENT_ACCESS_READ ? " read" : "",
-                        access->flags & EVENT_ACCESS_WRITTEN ? " written" : "");
+                        access->flags & EVENT_ACCESS_WRITTEN ? " written" : "",
+                        access->flags & EVENT_ACCESS_PASSED ? " passed" : "");
         if (access->element_bytes)
             base_buf_printf(out, " %" PRIu64 "+%" PRIu64 " bytes, %" PRIu64 " elements of %u",
                             access->read_bytes, access->written_bytes, access->elements,

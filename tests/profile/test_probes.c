@@ -166,8 +166,8 @@ static void views_tell_the_same(void **state)
                 "load(float const*)|vectors.cu|31|5|4|0|12|40|\n"
                 "1|2||red.add.u64|||atomic||||||||0|1|13||tile\n");
     check_query(profile, "SELECT * FROM v_accesses ORDER BY call, node, object",
-                "5||1|1|0|4000|1000||8000|0|4|1000|0\n5||2|1|1||||||||\n"
-                "9|2|1|0|1|400|100||0|400|4|0|100\n");
+                "5||1|1|0|4000|1000||8000|0|4|1000|0|probes\n5||2|1|1|||||||||probes\n"
+                "9|2|1|0|1|400|100||0|400|4|0|100|probes\n");
     // 4000 bytes are 1000 elements.
     check_query(profile, "SELECT * FROM v_object_elements", "1|4|1000|1000|100\n");
     check_query(profile, "SELECT * FROM v_access_counts", "5||1|1000|2000|2|15.7403|997|7\n");
@@ -191,11 +191,11 @@ static void all_that_touches_objects_is_in_one_view(void **state)
     (void)state;
     struct profile *profile = open_sample();
     check_query(profile, "SELECT * FROM v_touches ORDER BY call, node, object",
-                "3||1|copy|0|1|0|4000\n4||2|set|0|1|0|8000\n"
-                "5||1|kernel|1|0|8000|0\n5||2|kernel|1|1||\n"
-                "9|1|1|set|0|1|0|4096\n9|2|1|kernel|0|1|0|400\n"
-                "9|3|1|copy|1|0|4000|0\n9|3|2|copy|0|1|0|4000\n"
-                "11||1|copy|1|0|4000|0\n11||4|copy|0|1|0|4000\n");
+                "3||1|copy|0|1|0|4000|call\n4||2|set|0|1|0|8000|call\n"
+                "5||1|kernel|1|0|8000|0|probes\n5||2|kernel|1|1|||probes\n"
+                "9|1|1|set|0|1|0|4096|call\n9|2|1|kernel|0|1|0|400|probes\n"
+                "9|3|1|copy|1|0|4000|0|call\n9|3|2|copy|0|1|0|4000|call\n"
+                "11||1|copy|1|0|4000|0|call\n11||4|copy|0|1|0|4000|call\n");
     profile_close(profile);
     struct base_error error = {0};
     struct profile_writer *writer = begin();
@@ -222,7 +222,8 @@ static void all_that_touches_objects_is_in_one_view(void **state)
     check_good(profile_add_call(writer, &launch, &error), &error);
     profile = finish(writer);
     check_query(profile, "SELECT * FROM v_touches ORDER BY call",
-                "1||7|copy|1|1|10|10\n4|1|7|copy|1|1|10|10\n5|1|7|copy|1|1|10|10\n");
+                "1||7|copy|1|1|10|10|call\n4|1|7|copy|1|1|10|10|call\n"
+                "5|1|7|copy|1|1|10|10|call\n");
     profile_close(profile);
 }
 
@@ -321,9 +322,21 @@ static void launches_say_whether_they_were_watched(void **state)
     call.number = 4;
     call.launch.flags = PROFILE_LAUNCH_COOPERATIVE;
     check_good(profile_add_call(writer, &call, &error), &error);
+    call.number = 5; // passes nothing
+    call.launch.flags = PROFILE_LAUNCH_PASSED;
+    check_good(profile_add_call(writer, &call, &error), &error);
+    call.number = 6; // passes more than its accesses show
+    call.launch.flags = 0;
+    access = (struct profile_access){
+        .call = 6, .object = 1, .read = true, .written = true, .passed = true};
+    check_good(profile_add_call(writer, &call, &error), &error);
+    check_good(profile_add_access(writer, &access, &error), &error);
     struct profile *profile = finish(writer);
-    check_query(profile, "SELECT call, watched, cooperative FROM v_launches ORDER BY call",
-                "1|0|0\n2|1|0\n3|1|0\n4|0|1\n");
+    check_query(profile,
+                "SELECT call, watched, cooperative, known_by FROM v_launches ORDER BY call",
+                "1|0|0|\n2|1|0|probes\n3|1|0|probes\n4|0|1|\n5|0|0|arguments\n6|0|0|\n");
+    check_query(profile, "SELECT call, known_by FROM v_accesses ORDER BY call",
+                "2|probes\n6|arguments\n");
     profile_close(profile);
 }
 

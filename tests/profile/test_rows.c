@@ -450,7 +450,7 @@ static void views_tell_the_same(void **state)
 {
     (void)state;
     struct profile *profile = open_sample();
-    check_query(profile, "SELECT * FROM v_meta", "1|15|" GLINT_VERSION "|1|exited|3\n");
+    check_query(profile, "SELECT * FROM v_meta", "1|16|" GLINT_VERSION "|1|exited|3\n");
     check_query(profile,
                 "SELECT executable, arguments, pid, driver_version, start_unix_ns, simulated,"
                 " end_ns, calls_made FROM v_program",
@@ -482,9 +482,9 @@ static void views_tell_the_same(void **state)
         "14|other||1|1||225000|226000|||0|0|0|3|0|1||cudaMemcpyAsync\n");
     check_query(profile, "SELECT * FROM v_launches ORDER BY call",
                 "5|1|add(float*, float const*, int)|8|1|1|128|1|1|0|0|0|1|2|100000|104000|101000|"
-                "150000|2|1|1\n"
+                "150000|2|1|1|probes\n"
                 "6|2|scale(float*, float, int)|1|2|3|4|5|6|49152|4096|1|1|2|105000|108000|150000|"
-                "150500|2|0|0\n");
+                "150500|2|0|0|\n");
     check_query(profile, "SELECT * FROM v_copies ORDER BY call",
                 "3|host-to-device|4000|2147418112|65536||1|pageable|device||||||1|70000|90000|"
                 "75000|88000|2|allocated|1|ffffffffffffffff0000000000000abc|0|5|70|6|1|40\n"

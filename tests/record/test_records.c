@@ -106,7 +106,7 @@ static void records_of_probes_become_rows(void **state)
                 "3|1|add(float*, int)|st.v2.f32|f32|8|store|a.cu|30|2|store(float)|b.cu|40|6|2|1|4|"
                 "20|\n3|2||ld.u8|||load||||||||0|0|0||tile\n");
     check_query(profile, "SELECT * FROM v_accesses",
-                "5|2|7|1|0|400|100||800|0|4|60|40\n6||7|1|1||||||||\n");
+                "5|2|7|1|0|400|100||800|0|4|60|40|probes\n6||7|1|1|||||||||probes\n");
     check_query(profile, "SELECT * FROM v_access_counts", "5|2|7|100|200|2|0.5|3|9\n");
     check_query(profile, "SELECT bin, least, elements FROM v_access_bins", "0|1|50\n3|3|50\n");
     check_query(profile, "SELECT rank, first, elements, sum FROM v_hot_ranges", "1|8|8|24\n");
@@ -227,6 +227,8 @@ static void what_contradicts_itself_is_refused(void **state)
     BAD(EVENT_TOLD, told, doubts = 1, NULL, 0);
     BAD(EVENT_TOLD, told, doubts = 1u << EVENT_DOUBT_KINDS, NULL, 0);
     BAD(EVENT_ACCESS, access, call = 0, NULL, 0);
+    BAD(EVENT_ACCESS, access, flags = EVENT_ACCESS_PASSED, NULL, 0);
+    BAD(EVENT_ACCESS, access, flags = EVENT_ACCESS_READ | 8, NULL, 0);
     BAD(EVENT_ACCESS, access, object = 0, NULL, 0);
     BAD(EVENT_ACCESS, access, flags = 0, NULL, 0);
     BAD(EVENT_ACCESS, access, flags = 4, NULL, 0);

@@ -9,6 +9,7 @@ static const struct analyze_threshold early_apis = {
 
 struct early {
     uint64_t delayed; // copies and sets
+    bool passed;      // the first use is known only by an argument
 };
 
 // Returns the number of copies and sets that are delayed until the object is needed.
@@ -40,11 +41,12 @@ static void find(struct analyze_run *run)
         if (!analyze_is_subject(object) || object->call == ANALYZE_NONE ||
             object->needed == ANALYZE_NONE || object->needed <= object->call)
             continue;
-        const struct early early = {count_delayed(model, object)};
+        const struct early early = {count_delayed(model, object),
+                                    analyze_is_passed(model, object, object->needed)};
         // The delayed copies and sets do not count: they move along.
         if (analyze_apis_between(model, object->call, object->needed) < least + early.delayed)
             continue;
-        if (analyze_first_unseen(model, object, object->call, object->needed) != ANALYZE_NONE)
+        if (analyze_first_hidden(model, object, object->call, object->needed) != ANALYZE_NONE)
             continue;
         struct analyze_finding finding =
             analyze_begin_finding(run, ANALYZE_EARLY_ALLOCATION, i, object->call, object->needed);
@@ -64,6 +66,7 @@ static const struct analyze_field fields[] = {
      "copies and sets before the first use, which only initialize the object and are to "
      "be delayed with the allocation",
      ANALYZE_OWN(COUNT, struct early, delayed), .unit = "copy or set"},
+    {"passed", NULL, ANALYZE_OWN(FLAG, struct early, passed)},
     {0},
 };
 
@@ -76,6 +79,7 @@ const struct analyze_description analyze_early_allocation = {
     .remedy = "Allocate and initialize the object just before its first use.",
     .paper = "DrGPUM, definition 3.1",
     .needs = ANALYZE_INPUT_OBJECTS,
+    .takes_arguments = true,
     .correction = "memory is attached at the first use",
     .waste = ANALYZE_WASTE_BEFORE_FIRST_USE,
     .roles = {[ANALYZE_CALL] = {"allocated", "the allocation"},
@@ -83,8 +87,8 @@ const struct analyze_description analyze_early_allocation = {
               [ANALYZE_LAST_CALL] = {"initialized", "the first copy or set that can be delayed"}},
     .thresholds = {&early_apis},
     .fields = fields,
-    .message = "{object} is allocated {if delayed}and initialized {end}{distance} before its first "
-               "use",
+    .message = "{object} is allocated {if delayed}and initialized {end}{distance} before "
+               "{if passed}a kernel first gets it{else}its first use{end}",
     .suggestion = "{if brief}allocate {if delayed}and initialize {end}{object:name} just before "
                   "{other_call}{else}"
                   "move the allocation of {object:name}{call:where}{if delayed} and "

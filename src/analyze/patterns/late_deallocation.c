@@ -6,6 +6,10 @@
 static const struct analyze_threshold late_apis = {
     "late-apis", "GPU APIs", 1, "at least this many between the last access and the free"};
 
+struct late {
+    bool passed; // the last use is known only by an argument
+};
+
 static void find(struct analyze_run *run)
 {
     const struct analyze_model *model = run->model;
@@ -19,10 +23,12 @@ static void find(struct analyze_run *run)
         if (model->calls.items[object->end].kind == PROFILE_CALL_CONTEXT ||
             analyze_apis_between(model, object->last, object->end) < least)
             continue;
-        if (analyze_first_unseen(model, object, object->last + 1, object->end) != ANALYZE_NONE)
+        if (analyze_first_hidden(model, object, object->last + 1, object->end) != ANALYZE_NONE)
             continue;
         struct analyze_finding finding =
             analyze_begin_finding(run, ANALYZE_LATE_DEALLOCATION, i, object->end, object->last);
+        const struct late late = {analyze_is_passed(model, object, object->last)};
+        analyze_set_payload(&finding, late);
         analyze_set_distance(model, &finding, object->last, object->end);
         analyze_add_shorter(run, &finding, object, object->last + 1, object->end, object->bytes);
     }
@@ -31,6 +37,7 @@ static void find(struct analyze_run *run)
 static const struct analyze_field fields[] = {
     {"last_access", "the last access to the object: it may be freed right after it",
      ANALYZE_SHARED(NUMBER_OF_CALL, other_call), .least = 1},
+    {"passed", NULL, ANALYZE_OWN(FLAG, struct late, passed)},
     {0},
 };
 
@@ -42,13 +49,15 @@ const struct analyze_description analyze_late_deallocation = {
     .remedy = "Free the object right after its last access.",
     .paper = "DrGPUM, definition 3.2",
     .needs = ANALYZE_INPUT_OBJECTS,
+    .takes_arguments = true,
     .correction = "the memory is reused after the last use",
     .waste = ANALYZE_WASTE_UNTIL_FREE,
     .roles = {[ANALYZE_CALL] = {"freed", "the free"},
               [ANALYZE_OTHER_CALL] = {"last used", "the last access"}},
     .thresholds = {&late_apis},
     .fields = fields,
-    .message = "{object} is freed {distance} after its last use",
+    .message = "{object} is freed {distance} after {if passed}a kernel last got it{else}its last "
+               "use{end}",
     .suggestion = "{if brief}free {object:name} right after {other_call}{else}"
                   "free {object:name} right after {other_call}; {call} comes too late"
                   "{end}",

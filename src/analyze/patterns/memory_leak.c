@@ -58,7 +58,7 @@ static void find(struct analyze_run *run)
         uint32_t to = analyze_end(model, object);
         const struct leak leak = {.is_heap = object->kind == PROFILE_OBJECT_HEAP,
                                   .may_be_used = !analyze_is_subject(object) ||
-                                                 analyze_first_unseen(model, object, from, to) !=
+                                                 analyze_first_hidden(model, object, from, to) !=
                                                      ANALYZE_NONE};
         analyze_set_payload(&finding, leak);
         analyze_add_shorter(run, &finding, object, from, to, leak.may_be_used ? 0 : object->bytes);
@@ -81,6 +81,7 @@ const struct analyze_description analyze_memory_leak = {
     .paper = "DrGPUM, definition 3.5",
     .needs = ANALYZE_INPUT_OBJECTS,
     .needs_no_probes = true,
+    .takes_arguments = true,
     .waste = ANALYZE_WASTE_AFTER_LAST_USE,
     .roles = {[ANALYZE_CALL] = {"allocated", "the allocation"},
               [ANALYZE_OTHER_CALL] = {"last used", "the last access"}},

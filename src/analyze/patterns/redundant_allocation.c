@@ -22,6 +22,7 @@ static const struct analyze_threshold reuse_percent = {
 struct reuse {
     bool in_same_launch; // the other object's last access is in the graph launch that first uses it
     bool is_delayed;     // copies and sets that initialize the object are delayed
+    bool passed;         // the other object's last access is known only by an argument
 };
 
 enum {
@@ -131,9 +132,9 @@ static bool is_over(const struct analyze_run *run, const struct analyze_object *
     const struct analyze_model *model = run->model;
     if (one->last == other->needed)
         return is_graph_launch(model, one->last) && is_over_in_graph(model, one, other) &&
-               analyze_first_unseen(model, one, one->last, analyze_end(model, one)) == ANALYZE_NONE;
+               analyze_first_hidden(model, one, one->last, analyze_end(model, one)) == ANALYZE_NONE;
     return analyze_is_before(model, run->clocks, one->last, other->needed) &&
-           analyze_first_unseen(model, one, one->last + 1, analyze_end(model, one)) == ANALYZE_NONE;
+           analyze_first_hidden(model, one, one->last + 1, analyze_end(model, one)) == ANALYZE_NONE;
 }
 
 static bool can_reuse(const struct analyze_run *run, const struct analyze_object *object,
@@ -257,7 +258,8 @@ static void add(struct analyze_run *run, uint32_t index, uint32_t other_index,
     finding.last_kind = (enum profile_call_kind)last->kind;
     finding.last_kernel = last->kernel;
     const struct reuse reuse = {.in_same_launch = other->last == object->needed,
-                                .is_delayed = analyze_can_delay(object)};
+                                .is_delayed = analyze_can_delay(object),
+                                .passed = analyze_is_passed(model, other, other->last)};
     analyze_set_payload(&finding, reuse);
     if (!reuse.in_same_launch)
         analyze_set_distance(model, &finding, other->last, object->needed);
@@ -296,7 +298,7 @@ static void visit_object(struct analyze_run *run, const struct visit *visit, str
     uint64_t most = object->bytes > UINT64_MAX - slack ? UINT64_MAX : object->bytes + slack;
     size_t low = first_class(choice, least);
     size_t high = most == UINT64_MAX ? choice->class_count : first_class(choice, most + 1);
-    if (analyze_first_unseen(model, object, analyze_begin(object), object->needed) != ANALYZE_NONE)
+    if (analyze_first_hidden(model, object, analyze_begin(object), object->needed) != ANALYZE_NONE)
         return;
     high = high - low < MOST_CLASSES ? high : low + MOST_CLASSES;
     struct candidate *best = nearest_of(run, choice, low, high, visit);
@@ -368,6 +370,7 @@ static const struct analyze_field fields[] = {
     {"first_access", "the first access to this object", ANALYZE_SHARED(NUMBER_OF_CALL, other_call),
      .least = 1},
     {"is_delayed", NULL, ANALYZE_OWN(FLAG, struct reuse, is_delayed)},
+    {"passed", NULL, ANALYZE_OWN(FLAG, struct reuse, passed)},
     {"in_same_launch", NULL, ANALYZE_OWN(FLAG, struct reuse, in_same_launch)},
     {0},
 };
@@ -380,6 +383,7 @@ const struct analyze_description analyze_redundant_allocation = {
     .remedy = "Reuse the other object's memory, allocated as large as the larger of the two.",
     .paper = "DrGPUM, definition 3.3",
     .needs = ANALYZE_INPUT_OBJECTS,
+    .takes_arguments = true,
     .roles = {[ANALYZE_CALL] = {"allocated", "the allocation"},
               [ANALYZE_OTHER_CALL] = {"first used", "the first access"},
               [ANALYZE_LAST_CALL] = {"last use of what it could reuse",
@@ -392,9 +396,11 @@ const struct analyze_description analyze_redundant_allocation = {
                "its memory"
                "{end}",
     .suggestion =
-        "{if brief}use the memory of {other_object:name}: nothing uses it after {last_call}{else}"
+        "{if brief}use the memory of {other_object:name}: {if passed}no kernel gets{else}nothing "
+        "uses{end} it after {last_call}{else}"
         "let {object:name}{if call}{call:where}{end} reuse the memory of {other_object:name}, "
-        "which nothing uses after {if in_same_launch}earlier nodes of {end}{last_call}"
+        "which {if passed}no kernel gets{else}nothing uses{end} after {if in_same_launch}earlier "
+        "nodes of {end}{last_call}"
         "{if is_delayed}; initialize it just before {other_call}{end}"
         "{end}",
     .find = find,

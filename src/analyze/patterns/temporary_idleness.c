@@ -109,7 +109,7 @@ static bool is_idle(const struct analyze_run *run, const struct analyze_object *
     const struct analyze_model *model = run->model;
     uint32_t apis = analyze_apis_between(model, before, after);
     return apis > 0 && apis >= least &&
-           analyze_first_unseen(model, object, before + 1, after) == ANALYZE_NONE;
+           analyze_first_hidden(model, object, before + 1, after) == ANALYZE_NONE;
 }
 
 static int by_places(const void *one, const void *other)
@@ -311,6 +311,7 @@ const struct analyze_description analyze_temporary_idleness = {
               "After a copy from the host or a set, move that copy or set instead.",
     .paper = "DrGPUM, definition 3.6",
     .needs = ANALYZE_INPUT_OBJECTS,
+    .takes_arguments = true,
     .is_trade_off = true,
     .waste = ANALYZE_WASTE_BETWEEN_CALLS,
     .roles = {[ANALYZE_CALL] = {"used before", "the access before"},

@@ -5,6 +5,7 @@
 
 struct unused_writes {
     uint64_t writes; // copies and sets
+    bool passed;     // what some kernels access is known only by their arguments
 };
 
 static void find(struct analyze_run *run)
@@ -17,11 +18,12 @@ static void find(struct analyze_run *run)
             (object->first != ANALYZE_NONE && !object->is_unused))
             continue;
         uint32_t from = analyze_begin(object), to = analyze_end(model, object);
-        if (analyze_first_unseen(model, object, from, is_heap ? to + 1 : to) != ANALYZE_NONE)
+        if (analyze_first_hidden(model, object, from, is_heap ? to + 1 : to) != ANALYZE_NONE)
             continue;
         struct analyze_finding finding =
             analyze_begin_finding(run, ANALYZE_UNUSED_ALLOCATION, i, object->call, object->first);
-        const struct unused_writes unused = {object->use_count};
+        const struct unused_writes unused = {object->use_count,
+                                             analyze_has_passed(model, from, to)};
         finding.aspect = unused.writes > 0;
         analyze_set_payload(&finding, unused);
         analyze_add_shorter(run, &finding, object, from, to, object->bytes);
@@ -31,6 +33,7 @@ static void find(struct analyze_run *run)
 static const struct analyze_field fields[] = {
     {"writes", "copies and sets that write to the object; nothing reads it",
      ANALYZE_OWN(COUNT, struct unused_writes, writes), .unit = "write"},
+    {"passed", NULL, ANALYZE_OWN(FLAG, struct unused_writes, passed)},
     {0},
 };
 
@@ -42,12 +45,14 @@ const struct analyze_description analyze_unused_allocation = {
     .remedy = "Remove the object and the writes to it, or allocate it only where it is used.",
     .paper = "DrGPUM, definition 3.4",
     .needs = ANALYZE_INPUT_OBJECTS,
+    .takes_arguments = true,
     .waste = ANALYZE_WASTE_AFTER_LAST_USE,
     .roles = {[ANALYZE_CALL] = {"allocated", "the allocation"},
               [ANALYZE_OTHER_CALL] = {"first written", "the first copy or set to it"}},
     .fields = fields,
-    .message = "{object} is allocated{if writes} and written{end}, but nothing {if writes}"
-               "reads{else}accesses{end} it",
+    .message = "{object} is allocated{if writes} and written{end}, but {if passed}no kernel gets it"
+               "{else}nothing {if writes}reads{else}"
+               "accesses{end} it{end}",
     .suggestion =
         "do not allocate {object:name}{if call}{call:where}{end}{if writes}, and leave out "
         "{other_call} and other writes to it{end}",

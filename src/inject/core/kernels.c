@@ -9,6 +9,7 @@
 #include "driver.h"
 #include "names.h"
 #include "object_records.h"
+#include "params.h"
 #include "variables.h"
 
 struct core_kernel {
@@ -19,6 +20,7 @@ struct core_kernel {
     const void *of_library;          // the handle that is a CUkernel; NULL: none
     uint32_t block[3], shared_bytes; // for launches through pre-CUDA 4 functions
     void *kept;                      // a layer's: core_kernel_kept; NULL: none
+    struct core_params *params;      // NULL: not known yet
     char name[];
 };
 
@@ -67,6 +69,7 @@ static void kernel_drop_locked(struct core_kernel *kernel)
         return;
     if (kernel->kept)
         core_layers_kernel_dropped(kernel->kept);
+    free(kernel->params);
     free(kernel);
 }
 
@@ -256,6 +259,20 @@ void *core_kernel_kept(const void *handle, void *(*make)(uint32_t module, const 
         kernel->kept = make(kernel->module, kernel->name);
     void *kept = kernel ? kernel->kept : NULL;
     util_mutex_unlock(&core_state.lock, RANK_STATE);
+    return kept;
+}
+
+const struct core_params *core_kernel_params(const void *handle, struct core_params *params)
+{
+    util_mutex_lock(&core_state.lock, RANK_STATE);
+    struct core_kernel *kernel = core_map_at(&core_state.kernels, core_map_key(handle));
+    if (kernel && !kernel->params) {
+        kernel->params = params;
+        params = NULL;
+    }
+    const struct core_params *kept = kernel ? kernel->params : NULL;
+    util_mutex_unlock(&core_state.lock, RANK_STATE);
+    free(params);
     return kept;
 }
 

@@ -11,6 +11,7 @@
 #include "event/event.h"
 
 struct core_context;
+struct core_params;
 
 // --- Modules -------------------------------------------------------------------------------------
 
@@ -43,6 +44,10 @@ CUfunction core_kernel_function(const void *handle);
 // request, under core_state.lock; the layer's kernel_dropped gets it when the last handle is
 // dropped. NULL: the handle is unknown, or `make` returned NULL.
 void *core_kernel_kept(const void *handle, void *(*make)(uint32_t module, const char *name));
+
+// Keeps the sizes of the kernel's parameters, which must come from malloc and belong to the kernel
+// from then on, unless they are known already. Returns those that are kept; NULL: none.
+const struct core_params *core_kernel_params(const void *handle, struct core_params *params);
 
 // Returns an attribute of the function that limits launches; UINT32_MAX: the driver does not report
 // it.

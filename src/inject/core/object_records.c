@@ -100,18 +100,28 @@ uint64_t core_object_begin_array(struct event_object *record, uint64_t handle,
     return record->number;
 }
 
-void core_object_share(uint64_t address)
+void core_object_accessed(uint64_t call, uint32_t node, uint64_t object, uint32_t flags, bool named)
 {
     const struct event_access record = {
-        .object = core_objects_share(&core_state.objects, address),
+        .call = call,
+        .object = object,
+        .node = node,
+        .flags = flags,
         .read_bytes = EVENT_UNKNOWN,
         .written_bytes = EVENT_UNKNOWN,
         .elements = EVENT_UNKNOWN,
         .new_elements = EVENT_UNKNOWN,
         .shared_elements = EVENT_UNKNOWN,
+        .named = named,
     };
-    if (record.object)
-        core_put(EVENT_ACCESS, &record, sizeof(record), NULL, 0);
+    core_put(EVENT_ACCESS, &record, sizeof(record), NULL, 0);
+}
+
+void core_object_share(uint64_t address)
+{
+    const uint64_t object = core_objects_share(&core_state.objects, address);
+    if (object)
+        core_object_accessed(0, 0, object, 0, false);
 }
 
 void core_object_name(uint64_t number, const char *name)

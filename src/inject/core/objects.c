@@ -4,6 +4,7 @@
 #include "objects.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "event/event.h"
 
@@ -18,6 +19,8 @@ void core_objects_init(struct core_objects *objects)
     atomic_store(&objects->parts, 0);
     atomic_store(&objects->changes, 0);
     atomic_store(&objects->host_changes, 0);
+    atomic_store(&objects->low, UINT64_MAX);
+    atomic_store(&objects->high, 0);
 }
 
 static struct core_object *pointer(uint64_t value)
@@ -97,6 +100,16 @@ static void changed_locked(struct core_objects *objects, uint8_t kind)
         atomic_fetch_add_explicit(&objects->host_changes, 1, memory_order_relaxed);
 }
 
+// Needs the lock.
+static void grow_locked(struct core_objects *objects, const struct core_object *object)
+{
+    const uint64_t end = object->start + object->bytes;
+    if (object->start < atomic_load_explicit(&objects->low, memory_order_relaxed))
+        atomic_store_explicit(&objects->low, object->start, memory_order_relaxed);
+    if (end > atomic_load_explicit(&objects->high, memory_order_relaxed))
+        atomic_store_explicit(&objects->high, end, memory_order_relaxed);
+}
+
 static bool add_locked(struct core_objects *objects, enum core_objects_layer layer,
                        const struct core_object *object)
 {
@@ -111,6 +124,7 @@ static bool add_locked(struct core_objects *objects, enum core_objects_layer lay
     if (layer == OBJECTS_PARTS)
         atomic_fetch_add_explicit(&objects->parts, 1, memory_order_relaxed);
     changed_locked(objects, object->kind);
+    grow_locked(objects, object);
     return true;
 }
 
@@ -230,6 +244,117 @@ bool core_objects_find_piece(struct core_objects *objects, uint64_t address,
     }
     util_lock_give(&objects->lock, RANK_OBJECTS);
     return range != NULL;
+}
+
+// Needs the lock. Returns the part or object that holds the address; NULL: there is none.
+static struct core_object *object_at_locked(const struct core_objects *objects, uint64_t address)
+{
+    const struct base_interval *range =
+        base_intervals_find(&objects->layers[OBJECTS_PARTS], address);
+    if (!range)
+        range = base_intervals_find(&objects->layers[OBJECTS_MEMORY], address);
+    return range ? pointer(range->value) : NULL;
+}
+
+enum { MOST_ELEMENT = 16 }; // bytes
+
+// Returns whether the word may be an address in or near an object. Needs no lock.
+static bool is_near(const struct core_objects *objects, uint64_t word)
+{
+    return word >= atomic_load_explicit(&objects->low, memory_order_relaxed) - MOST_ELEMENT &&
+           word <= atomic_load_explicit(&objects->high, memory_order_relaxed);
+}
+
+// Stores the objects that the word may point to. Needs the lock.
+static size_t pointed_locked(const struct core_objects *objects, uint64_t word,
+                             struct core_object *found[3])
+{
+    const uint64_t addresses[] = {word, word - 1, word + MOST_ELEMENT};
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {
+        struct core_object *object = object_at_locked(objects, addresses[i]);
+        bool is_new = object != NULL;
+        for (size_t k = 0; k < count; k++)
+            is_new = is_new && found[k] != object;
+        if (is_new)
+            found[count++] = object;
+    }
+    return count;
+}
+
+struct core_objects_pointed core_objects_pointed(struct core_objects *objects, uint64_t word)
+{
+    struct core_objects_pointed pointed = {.count = 0};
+    struct core_object *found[3];
+    if (!is_near(objects, word))
+        return pointed;
+    util_lock_take(&objects->lock, RANK_OBJECTS);
+    pointed.count = pointed_locked(objects, word, found);
+    for (size_t i = 0; i < pointed.count; i++) {
+        pointed.numbers[i] = found[i]->number;
+        pointed.leads_on |= is_of_host(found[i]->kind) || found[i]->unsearched;
+    }
+    util_lock_give(&objects->lock, RANK_OBJECTS);
+    return pointed;
+}
+
+// A range of addresses without objects.
+struct hole {
+    uint64_t from, to;
+};
+
+static struct hole hole_locked(const struct core_objects *objects, uint64_t address)
+{
+    const struct base_intervals *memory = &objects->layers[OBJECTS_MEMORY];
+    const struct base_interval *below = base_intervals_before(memory, address);
+    const struct base_interval *above = base_intervals_after(memory, address);
+    return (struct hole){below ? below->last + 2 : 0,
+                         above ? above->start - MOST_ELEMENT : UINT64_MAX};
+}
+
+// Needs the lock. Marks the first of the objects that has no mark. Returns its number; 0: none.
+static uint64_t mark_locked(struct core_object **found, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!found[i]->addressed) {
+            found[i]->addressed = true;
+            return found[i]->number;
+        }
+    }
+    return 0;
+}
+
+// Data that is no address mostly lies in one hole, so the last one is remembered.
+uint64_t core_objects_address(struct core_objects *objects, const char *words, size_t bytes,
+                              size_t *at)
+{
+    struct hole hole = {0, 0};
+    struct core_object *found[3];
+    uint64_t number = 0;
+    util_lock_take(&objects->lock, RANK_OBJECTS);
+    for (; *at + sizeof(uint64_t) <= bytes; *at += sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, words + *at, sizeof(word));
+        if (!is_near(objects, word) || word - hole.from < hole.to - hole.from)
+            continue;
+        const size_t count = pointed_locked(objects, word, found);
+        if (!count)
+            hole = hole_locked(objects, word);
+        number = mark_locked(found, count);
+        if (number)
+            break;
+    }
+    util_lock_give(&objects->lock, RANK_OBJECTS);
+    return number;
+}
+
+void core_objects_unsearched(struct core_objects *objects, uint64_t address)
+{
+    util_lock_take(&objects->lock, RANK_OBJECTS);
+    struct core_object *object = object_at_locked(objects, address);
+    if (object)
+        object->unsearched = true;
+    util_lock_give(&objects->lock, RANK_OBJECTS);
 }
 
 static size_t add_piece(struct core_objects_piece *pieces, size_t room, size_t count,

@@ -23,6 +23,8 @@ struct core_object {
     bool padded;     // its rows have bytes behind them that are not data
     bool unread;     // reading it by the CPU is slow, or has side effects
     bool shared;     // it may be used without a call that shows it: see core_objects_share
+    bool addressed;  // its address lies in memory: see core_objects_address
+    bool unsearched; // see core_objects_unsearched
     struct core_object *next; // next spare object
 };
 
@@ -37,6 +39,7 @@ struct core_objects {
     _Atomic uint64_t made;         // numbers that were assigned; read without the lock
     _Atomic uint64_t changes;      // how often objects at addresses were added or removed; the same
     _Atomic uint64_t host_changes; // the same for objects that the host can access
+    _Atomic uint64_t low, high;    // all addresses of objects so far; only grow; the same
 };
 
 // Memory that belongs to one object throughout: a part, or a piece of an object between its parts.
@@ -71,6 +74,21 @@ bool core_objects_find_array(struct core_objects *objects, uint64_t handle,
 // Finds the piece that holds the address. False: there is none, and *found is zeroed.
 bool core_objects_find_piece(struct core_objects *objects, uint64_t address,
                              struct core_objects_piece *found);
+// What a word may point to, if it is an address: the piece that holds it, the one that ends there,
+// and the one whose first element may lie behind it.
+struct core_objects_pointed {
+    uint64_t numbers[3];
+    size_t count;
+    bool leads_on; // what lies there may hold addresses that glint does not know
+};
+struct core_objects_pointed core_objects_pointed(struct core_objects *objects, uint64_t word);
+// Searches aligned words that were copied to the GPU, from *at on, for addresses. Marks the next
+// object that one of them may point to and that was not marked before. Returns its number and moves
+// *at to that word; 0: there is none.
+uint64_t core_objects_address(struct core_objects *objects, const char *words, size_t bytes,
+                              size_t *at);
+// Says that a copy to the object at the address was not searched.
+void core_objects_unsearched(struct core_objects *objects, uint64_t address);
 // Marks the object that starts at the address as one that the CPU should not read.
 void core_objects_unread(struct core_objects *objects, uint64_t start);
 // Says that something else may use the object that holds the address: another process or interface,

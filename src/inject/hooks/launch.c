@@ -6,6 +6,7 @@
 #include "inject/correct/memory/uses.h"
 #include "inject/correct/state.h"
 #include "inject/probe/launch.h"
+#include "inject/probe/passed.h"
 
 static void launches(struct core_call *call, CUfunction function, const unsigned grid[3],
                      const unsigned block[3], unsigned shared_bytes, uint32_t flags)
@@ -49,6 +50,8 @@ static void launches(struct core_call *call, CUfunction function, const unsigned
         core_call_stop(&call, result);                                           \
         if (refused != CUDA_SUCCESS)                                             \
             probe_launch_refused(&probe, &call, refused, result);                \
+        if (probe_state && !call.probe && result == CUDA_SUCCESS)                \
+            probe_passed_launch(&call, f, (pointers), (extra));                  \
         return core_call_end(&call);                                             \
     }
 #define LAUNCHES_BOTH(symbol, suffix, ...) \
@@ -123,7 +126,7 @@ HOOKED(cuLaunchCooperativeKernelMultiDevice,
                         DIM(one->blockDimX, one->blockDimY, one->blockDimZ), one->sharedMemBytes,
                         EVENT_LAUNCH_COOPERATIVE);
                if (probe_state)
-                   probe_launch_passed(one->function, next.detail.launch.kernel);
+                   probe_launch_unwatched(one->function, next.detail.launch.kernel);
                if (next.stream && result == CUDA_SUCCESS)
                    core_stream_program_work(next.stream);
                core_call_put(&next);
@@ -151,7 +154,7 @@ static void launches_old(struct core_call *call, CUfunction function, unsigned w
     launches(call, function, DIM(width, height, 1), block, shared_bytes, 0);
     call->detail.launch.kernel = kernel;
     if (probe_state)
-        probe_launch_passed(function, kernel);
+        probe_launch_unwatched(function, kernel);
 }
 
 HOOKED(cuLaunch, (CUfunction f), (f), NULL, { launches_old(&call, f, 1, 1); }, {})

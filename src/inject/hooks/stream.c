@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hooks of streams, events, waits, and work that is neither a copy nor a fill nor a launch.
 #include "inject/core/names.h"
+#include "inject/core/object_records.h"
 #include "inject/core/tail.h"
 #include "inject/correct/wait/owed.h"
 #include "inject/probe/probe.h"
@@ -215,21 +216,6 @@ static bool tells_accesses(struct core_call *call)
     return true;
 }
 
-static void put_value_access(const struct core_call *call, uint64_t object, uint32_t flags)
-{
-    const struct event_access record = {
-        .call = call->number,
-        .object = object,
-        .flags = flags,
-        .read_bytes = EVENT_UNKNOWN,
-        .written_bytes = EVENT_UNKNOWN,
-        .elements = EVENT_UNKNOWN,
-        .new_elements = EVENT_UNKNOWN,
-        .shared_elements = EVENT_UNKNOWN,
-    };
-    core_put(EVENT_ACCESS, &record, sizeof(record), NULL, 0);
-}
-
 // Records that the call's accesses are not fully known.
 static void put_doubt(struct core_call *call)
 {
@@ -243,7 +229,7 @@ static void touches_value(struct core_call *call, uint64_t address, uint32_t fla
     if (flags & EVENT_ACCESS_WRITTEN)
         shadow_unseen_work(call->current, call->stream);
     if (tells_accesses(call) && core_objects_find_piece(&core_state.objects, address, &piece))
-        put_value_access(call, piece.object.number, flags);
+        core_object_accessed(call->number, 0, piece.object.number, flags, false);
 }
 
 static void touches_values(struct core_call *call, const CUstreamBatchMemOpParams *params,
@@ -275,7 +261,8 @@ static void touches_values(struct core_call *call, const CUstreamBatchMemOpParam
             *all |= flags;
     }
     for (size_t i = 0; i < objects.count; i++)
-        put_value_access(call, objects.entries[i].key, (uint32_t)objects.entries[i].value);
+        core_object_accessed(call->number, 0, objects.entries[i].key,
+                             (uint32_t)objects.entries[i].value, false);
     if (!known)
         put_doubt(call);
     base_map_fini(&objects);

@@ -59,10 +59,15 @@ static XXH128_hash_t hash_code(void)
     return hash;
 }
 
+static XXH128_hash_t hash_text(const char *text)
+{
+    return XXH3_128bits(text ? text : "", text ? strlen(text) : 0);
+}
+
 void probe_cache_key(const char *text, size_t length, unsigned gpu, unsigned parts, uint64_t key[2])
 {
     struct {
-        XXH128_hash_t code, text, kernels;
+        XXH128_hash_t code, text, kernels, excluded;
         uint64_t length;
         uint32_t facts, gpu, parts, word_ways, lines;
         char version[32];
@@ -72,10 +77,10 @@ void probe_cache_key(const char *text, size_t length, unsigned gpu, unsigned par
                .parts = parts,
                .word_ways = probe_state->word_ways,
                .lines = core_state.simulated};
-    const char *kernels = probe_state->expression;
     about.code = hash_code();
     about.text = XXH3_128bits(text, length);
-    about.kernels = XXH3_128bits(kernels ? kernels : "", kernels ? strlen(kernels) : 0);
+    about.kernels = hash_text(probe_state->kernels.expression);
+    about.excluded = hash_text(probe_state->excluded.expression);
     strncpy(about.version, GLINT_VERSION, sizeof(about.version) - 1);
     const XXH128_hash_t hash = XXH3_128bits(&about, sizeof(about));
     key[0] = hash.high64;

@@ -19,6 +19,7 @@
 #include "inject/shadow/graph.h"
 #include "inject/shadow/graph_scan.h"
 #include "inject/shadow/model.h"
+#include "passed.h"
 
 #define NO_CHILD SIZE_MAX
 
@@ -52,6 +53,7 @@ struct probe_exec {
     struct core_context *context;
     BASE_ARRAY(struct probe_node) nodes;
     BASE_ARRAY(struct probe_child) children;
+    struct probe_passed_nodes passed; // nodes whose kernels have no probes
     // Watched nodes of the launch that is being made.
     struct shadow_ticket **tickets;
     uint32_t *numbers;
@@ -279,8 +281,10 @@ static void adopt(struct probe_exec *exec, uint32_t index, CUgraphNode handle, s
         return;
     probe_kernel_tell(kernel, number);
     adopt_kernel(exec, index, handle, child, program, function, kernel, number);
-    if (exec->nodes.count == before)
-        probe_kernel_unwatched(kernel, exec->context);
+    if (exec->nodes.count > before)
+        return;
+    probe_kernel_unwatched(kernel, exec->context);
+    probe_passed_add(&exec->passed, index, function, program);
 }
 
 static void adopt_as(struct probe_exec *exec, uint32_t index, CUgraphNode handle, size_t child,
@@ -375,7 +379,7 @@ static void clear(struct probe_exec *exec)
         node_fini(&exec->nodes.items[i]);
     for (size_t i = 0; i < exec->children.count; i++)
         REAL(cuGraphDestroy)(exec->children.items[i].copy);
-    exec->nodes.count = exec->children.count = 0;
+    exec->nodes.count = exec->children.count = exec->passed.words.count = 0;
 }
 
 static void exec_free(struct probe_exec *exec)
@@ -386,6 +390,7 @@ static void exec_free(struct probe_exec *exec)
     base_array_fini(&exec->nodes);
     base_array_fini(&exec->children);
     base_array_fini(&exec->work.ranges);
+    base_array_fini(&exec->passed.words);
     free(exec->tickets);
     free(exec->numbers);
     free(exec);
@@ -503,6 +508,7 @@ void probe_exec_set(const struct core_call *call, CUgraphExec handle, uint32_t i
             break;
         }
     }
+    probe_passed_forget(&exec->passed, index, 1);
     if (call->current != exec->context)
         return;
     const bool relaxed = probe_relax(&mode);
@@ -533,6 +539,7 @@ void probe_exec_set_child(const struct core_call *call, CUgraphExec handle, uint
         disabled = old->disabled;
         *old = (struct probe_child){0}; // others are identified by their index
     }
+    probe_passed_forget(&exec->passed, index + 1, (uint32_t)nodes->nodes.count);
     if (call->current != exec->context)
         return;
     const bool relaxed = probe_relax(&mode);
@@ -700,6 +707,8 @@ void probe_exec_launch(struct core_call *call, CUgraphExec handle, const struct 
 {
     struct probe_exec *exec = find(handle);
     const bool values = probe_state->facts & INSTRUMENT_VALUES;
+    if (exec)
+        probe_passed_replay(call, &exec->passed);
     if (!exec || (!exec->nodes.count && !values))
         return;
     if (call->flags & EVENT_CALL_CAPTURED || !call->stream ||

@@ -11,6 +11,7 @@
 
 #include "fit.h"
 #include "inject/core/kernels.h"
+#include "inject/core/params.h"
 #include "inject/shadow/malloc.h"
 #include "parts.h"
 #include "range.h"
@@ -83,11 +84,14 @@ void *probe_kernel_make(uint32_t module_number, const char *name)
         kernel->about = about;
     if (about && !refused)
         reason = about->reason;
-    else if (module && !probe_wants(name))
+    else if (module && !probe_selects(name))
         reason = "it is not one of the kernels selected for probes";
+    else if (module && !probe_wants(name))
+        reason = "it is one of the kernels that --no-probes excludes";
     else if (module)
         reason = module->reason[0] ? module->reason : "the PTX of its module does not contain it";
     kernel->reason = reason ? probe_copy_text(reason) : NULL;
+    kernel->is_passed = probe_selects(name);
     util_mutex_unlock(&probe_state->lock, RANK_PROBE);
     return kernel;
 }
@@ -386,20 +390,6 @@ void probe_kernel_prepare(const void *handle, struct core_context *context)
 
 // --- Parameters ----------------------------------------------------------------------------------
 
-// Finds the packed parameters of a launch; false: there are none.
-static bool unpack(void **extra, const unsigned char **buffer, size_t *bytes)
-{
-    *buffer = NULL;
-    *bytes = 0;
-    for (int i = 0; extra && i < 4 && extra[0] != CU_LAUNCH_PARAM_END; i++, extra += 2) {
-        if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER)
-            *buffer = extra[1];
-        else if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[1])
-            memcpy(bytes, extra[1], sizeof(*bytes));
-    }
-    return *buffer && *bytes;
-}
-
 static size_t end_of(const struct instrument_kernel *about)
 {
     const struct instrument_param *last = about->params + about->param_count - 1;
@@ -420,7 +410,7 @@ static bool pack(const struct instrument_kernel *about, void **pointers, void **
         }
         return true;
     }
-    if (!unpack(extra, &buffer, &bytes) || bytes < end_of(about))
+    if (!core_params_unpack(extra, &buffer, &bytes) || bytes < end_of(about))
         return false;
     memcpy(packed, buffer, end_of(about));
     return true;

@@ -152,7 +152,7 @@ void probe_launch_refused(struct probe_launch *launch, struct core_call *call, C
     probe_kernel_note(launch->kernel, text);
 }
 
-void probe_launch_passed(CUfunction function, uint32_t number)
+void probe_launch_unwatched(CUfunction function, uint32_t number)
 {
     struct probe_kernel *kernel = number ? probe_kernel_of(function) : NULL;
     if (!kernel)

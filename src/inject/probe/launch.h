@@ -27,7 +27,7 @@ const CUlaunchConfig *probe_launch_config(struct probe_launch *launch,
 void probe_launch_refused(struct probe_launch *launch, struct core_call *call, CUresult refused,
                           CUresult result);
 // Says that a launch through a pre-CUDA 4 function, or on several devices at once, is not watched.
-void probe_launch_passed(CUfunction function, uint32_t number);
+void probe_launch_unwatched(CUfunction function, uint32_t number);
 
 // Called at a call's end, after its record: enqueues the read-back of what was launched, and
 // records results that have arrived.

@@ -213,6 +213,8 @@ void probe_load_end(struct probe_load *load, uint32_t number)
 {
     if (!load->module)
         return;
+    if (!load->module->text_count || load->module->refused || probe_state->excluded.given)
+        atomic_store(&probe_state->passes, true);
     probe_parts_end(load->parts, load->context);
     util_mutex_lock(&probe_state->lock, RANK_PROBE);
     uint64_t *place = number ? base_map_put(&probe_state->modules, number, NULL) : NULL;

@@ -27,18 +27,20 @@ static uint64_t number_of(const char *variable, uint64_t otherwise)
     return *end ? otherwise : number;
 }
 
-// Returns false if there is an expression and it is not valid.
-static bool compile(struct probe_state *probes, const char *expression)
+// Returns false if the variable has an expression and it is not valid.
+static bool compile(struct probe_names *names, const char *variable)
 {
     char text[300], why[200];
+    const char *expression = util_setting(variable);
+    names->expression = expression ? probe_copy_text(expression) : NULL;
     if (!expression || !*expression)
         return true;
-    const int code = regcomp(&probes->kernels, expression, REG_EXTENDED | REG_NOSUB);
-    probes->selects = code == 0;
+    const int code = regcomp(&names->compiled, expression, REG_EXTENDED | REG_NOSUB);
+    names->given = code == 0;
     if (!code)
         return true;
-    regerror(code, &probes->kernels, why, sizeof(why));
-    snprintf(text, sizeof(text), "no kernel has probes: " EVENT_KERNELS_VARIABLE ": %s", why);
+    regerror(code, &names->compiled, why, sizeof(why));
+    snprintf(text, sizeof(text), "no kernel has probes: %s: %s", variable, why);
     core_note(EVENT_ERROR, text);
     return false;
 }
@@ -71,27 +73,34 @@ static bool start(const struct core_driver *driver)
     probes->facts = (uint32_t)facts; // EVENT_PROBE_* and INSTRUMENT_* are made of one list
     probes->sample = sample && sample <= UINT32_MAX ? (uint32_t)sample : 1;
     pthread_mutex_init(&probes->lock, NULL);
-    const char *expression = util_setting(EVENT_KERNELS_VARIABLE);
-    probes->expression = expression ? probe_copy_text(expression) : NULL;
     probes->cache = probe_cache_folder();
     if (probes->facts & INSTRUMENT_VALUES)
         core_order_begin();
-    if (choose_ways(probes) && compile(probes, expression))
+    if (choose_ways(probes) && compile(&probes->kernels, EVENT_KERNELS_VARIABLE) &&
+        compile(&probes->excluded, EVENT_NO_PROBES_VARIABLE))
         probe_state = probes;
     else
         free(probes);
     return probe_state != NULL;
 }
 
+static bool matches(const struct probe_names *names, const char *kernel)
+{
+    char name[1024];
+    return regexec(&names->compiled, kernel, 0, NULL, 0) == 0 ||
+           (util_plain_name(kernel, name, sizeof(name)) &&
+            regexec(&names->compiled, name, 0, NULL, 0) == 0);
+}
+
+bool probe_selects(const char *kernel)
+{
+    return !probe_state->kernels.given || matches(&probe_state->kernels, kernel);
+}
+
 bool probe_wants(const char *kernel)
 {
-    const struct probe_state *probes = probe_state;
-    char name[1024];
-    if (!probes->selects)
-        return true;
-    return regexec(&probes->kernels, kernel, 0, NULL, 0) == 0 ||
-           (util_plain_name(kernel, name, sizeof(name)) &&
-            regexec(&probes->kernels, name, 0, NULL, 0) == 0);
+    return probe_selects(kernel) &&
+           !(probe_state->excluded.given && matches(&probe_state->excluded, kernel));
 }
 
 bool probe_relax(CUstreamCaptureMode *mode)

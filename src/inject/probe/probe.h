@@ -14,6 +14,7 @@
 //   fit.c     launches whose blocks would not all run at once with the clone
 //   launch.c  launches
 //   graph.c   kernels that executable graphs launch
+//   passed.c  kernels without probes, which are known by their arguments
 //   cache.c   results of earlier runs
 #ifndef GLINT_INJECT_PROBE_PROBE_H
 #define GLINT_INJECT_PROBE_PROBE_H
@@ -25,19 +26,26 @@
 struct probe_linked;
 struct probe_text;
 
+// Names of kernels, by a regular expression.
+struct probe_names {
+    bool given;
+    regex_t compiled;
+    char *expression; // NULL: not given
+};
+
 struct probe_state {
     // Written at the start only:
-    uint32_t facts;     // enum instrument_facts
-    uint32_t word_ways; // as in struct instrument_request
-    uint32_t sample;    // every Nth launch of a kernel is watched
-    bool selects;       // only kernels that match `kernels`
-    regex_t kernels;
-    char *expression; // its text; NULL: none
-    char *cache;      // the folder of rewritten modules; NULL: none
+    uint32_t facts;              // enum instrument_facts
+    uint32_t word_ways;          // as in struct instrument_request
+    uint32_t sample;             // every Nth launch of a kernel is watched
+    struct probe_names kernels;  // that are watched
+    struct probe_names excluded; // of these, those that have no probes
+    char *cache;                 // the folder of rewritten modules; NULL: none
     // Any thread, without the lock:
     _Atomic uint32_t launches;   // watched so far: results are collected from time to time
     _Atomic bool hidden;         // it was noted that the kernels of some graphs are not watched
     _Atomic bool waits;          // a kernel that may wait for other blocks was launched
+    _Atomic bool passes;         // some kernels may be known by their arguments alone
     pthread_mutex_t lock;        // protects all below; the driver is not called under it
     struct base_map modules;     // number of a module to struct probe_module
     struct probe_text *texts;    // all of them
@@ -50,7 +58,9 @@ struct probe_state {
 extern const struct inject_layer probe_layer;
 extern struct probe_state *probe_state; // NULL: the layer does not take part. Written at the start
 
-// Returns whether the kernel of this mangled name is to have probes.
+// Return whether the kernel of this mangled name is to be watched, and whether it is to have
+// probes.
+bool probe_selects(const char *kernel);
 bool probe_wants(const char *kernel);
 
 // Brackets calls of the driver that may load something, which a stream capture of another thread

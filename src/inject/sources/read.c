@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hashes memory of the program (XXH3-128, as uses/hash.c). By the time of the second hash the
-// program may have unmapped the memory, closed it, or truncated the file behind it, and another
+// Reads and hashes memory of the program (XXH3-128, as uses/hash.c). By the time of the second hash
+// the program may have unmapped the memory, closed it, or truncated the file behind it, and another
 // thread may do so at any moment. The kernel therefore copies the bytes, and fails where a load
 // would raise a signal.
 //
@@ -70,34 +70,46 @@ static void give_chunk(char *chunk)
     free(atomic_exchange(&sources_state.chunk, chunk));
 }
 
+bool sources_read(uint64_t start, uint64_t bytes, sources_take *take, void *user)
+{
+    const uint64_t start_ns = core_now_ns();
+    uint64_t done = 0;
+    if (seccomp_mode() != sources_state.seccomp) {
+        atomic_store(&sources_state.unreadable, true);
+        return false;
+    }
+    char *chunk = take_chunk();
+    while (chunk && done < bytes) {
+        const uint64_t left = bytes - done, now = left < CHUNK_BYTES ? left : CHUNK_BYTES;
+        if (!copy_out(chunk, start + done, now))
+            break;
+        take(user, chunk, now);
+        done += now;
+    }
+    const bool good = chunk && done == bytes;
+    give_chunk(chunk);
+    atomic_fetch_add(&sources_state.spent_ns, core_now_ns() - start_ns);
+    atomic_fetch_add(&sources_state.read_bytes, done);
+    return good;
+}
+
+static void add_to_hash(void *user, const char *chunk, size_t bytes)
+{
+    XXH3_128bits_update(user, chunk, bytes);
+}
+
 struct core_call_hash sources_hash(uint64_t start, uint64_t bytes)
 {
     struct core_call_hash hash = {.known = false};
     XXH3_state_t sum;
     const uint64_t start_ns = core_now_ns();
-    uint64_t done = 0;
-    if (seccomp_mode() != sources_state.seccomp) {
-        atomic_store(&sources_state.unreadable, true);
-        return hash;
-    }
-    char *chunk = take_chunk();
     XXH3_128bits_reset(&sum);
-    while (chunk && done < bytes) {
-        const uint64_t left = bytes - done, now = left < CHUNK_BYTES ? left : CHUNK_BYTES;
-        if (!copy_out(chunk, start + done, now))
-            break;
-        XXH3_128bits_update(&sum, chunk, now);
-        done += now;
-    }
-    give_chunk(chunk);
-    if (chunk && done == bytes) {
+    hash.known = sources_read(start, bytes, add_to_hash, &sum);
+    if (hash.known) {
         const XXH128_hash_t found = XXH3_128bits_digest(&sum);
         hash.high = found.high64;
         hash.low = found.low64;
-        hash.known = true;
     }
     hash.took_ns = core_now_ns() - start_ns;
-    atomic_fetch_add(&sources_state.spent_ns, hash.took_ns);
-    atomic_fetch_add(&sources_state.read_bytes, done);
     return hash;
 }

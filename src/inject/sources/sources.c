@@ -14,6 +14,7 @@
 #include "inject/probe/launch.h"
 #include "read.h"
 #include "state.h"
+#include "tables.h"
 
 enum {
     LEAST_BYTES = 4096,   // of a copy; objects of less are never worth a finding
@@ -217,10 +218,11 @@ static void after(struct core_call *call)
 {
     if (call->result != CUDA_SUCCESS || call->flags & EVENT_CALL_CAPTURED)
         return;
-    if (call->kind == EVENT_CALL_COPY && call->number)
+    if (call->kind == EVENT_CALL_COPY && call->number) {
+        sources_tables_copied(call);
         copied(call);
-    else if (call->kind == EVENT_CALL_LAUNCH || call->kind == EVENT_CALL_GRAPH_LAUNCH ||
-             call->kind == EVENT_CALL_FREE)
+    } else if (call->kind == EVENT_CALL_LAUNCH || call->kind == EVENT_CALL_GRAPH_LAUNCH ||
+               call->kind == EVENT_CALL_FREE)
         atomic_fetch_add(&sources_state.events, 1);
 }
 

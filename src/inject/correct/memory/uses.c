@@ -14,16 +14,14 @@
 
 #include "back.h"
 #include "inject/core/kernels.h"
+#include "inject/core/params.h"
 #include "inject/correct/state.h"
 
-enum { MOST_PARAMS = 4096, CHUNK_BYTES = CORRECT_CHUNK_BYTES };
+enum { CHUNK_BYTES = CORRECT_CHUNK_BYTES };
 
-struct params { // of a kernel
-    bool known;
-    bool plain;            // the plan calls the kernel plain
+struct kernel {
+    bool plain;            // the plan calls it plain
     uint32_t most_threads; // of a block
-    uint32_t count;
-    uint32_t bytes[];
 };
 
 void correct_uses_start(void)
@@ -162,80 +160,58 @@ static void scan_data(struct core_call *call, uint64_t from, uint64_t bytes)
 
 // --- Kernels -------------------------------------------------------------------------------------
 
-static const struct params *ask_params(CUfunction function)
+static const struct kernel *describe(CUfunction function)
 {
     const CUfunction own = core_kernel_function(function);
-    struct params *params = calloc(1, sizeof(*params) + MOST_PARAMS * sizeof(params->bytes[0]));
-    CUresult result = CUDA_SUCCESS;
-    for (size_t offset, bytes; params && params->count < MOST_PARAMS;) {
-        result = REAL(cuFuncGetParamInfo)(own, params->count, &offset, &bytes);
-        if (result != CUDA_SUCCESS)
-            break;
-        params->bytes[params->count++] = (uint32_t)bytes;
-    }
+    struct kernel *kernel = calloc(1, sizeof(*kernel));
     const char *name = NULL;
-    if (params) { // the driver reports the end of the list by an error; an older driver knows no
-                  // parameters
-        params->known = result == CUDA_ERROR_INVALID_VALUE;
-        params->most_threads = core_kernel_limit(own, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
-        params->plain =
+    if (kernel) {
+        kernel->most_threads = core_kernel_limit(own, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+        kernel->plain =
             REAL(cuFuncGetName)(&name, own) == CUDA_SUCCESS && name && correct_is_plain(name);
     }
-    return params;
+    return kernel;
 }
 
-// Returns the kernel's parameters; NULL: unknown.
-static const struct params *params_of(CUfunction function)
+// Returns what is known of the kernel; NULL: nothing.
+static const struct kernel *kernel_of(CUfunction function)
 {
     util_mutex_lock(&correct_state.uses.lock, RANK_PARAMETERS);
     uint64_t *place =
         base_map_put(&correct_state.uses.kernels, (uint64_t)(uintptr_t)function, NULL);
     if (place && !*place)
-        *place = (uint64_t)(uintptr_t)ask_params(function);
-    const struct params *params = place ? (const struct params *)(uintptr_t)*place : NULL; // NOLINT
+        *place = (uint64_t)(uintptr_t)describe(function);
+    const struct kernel *kernel = place ? (const struct kernel *)(uintptr_t)*place : NULL; // NOLINT
     util_mutex_unlock(&correct_state.uses.lock, RANK_PARAMETERS);
-    return params;
+    return kernel;
 }
 
-// Finds packed parameters and their size. Returns false if there are none.
-static bool find_packed(void **extra, const char **buffer, size_t *bytes)
+struct value_scan {
+    struct core_call *call;
+    bool host; // a parameter points to host memory, or may be an encoded address
+};
+
+static void scan_value(void *user, const unsigned char *value, size_t bytes)
 {
-    *buffer = NULL;
-    *bytes = 0;
-    for (int i = 0; i < 8 && extra[i] != CU_LAUNCH_PARAM_END; i += 2) {
-        if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER)
-            *buffer = extra[i + 1];
-        else if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[i + 1])
-            *bytes = *(const size_t *)extra[i + 1];
-    }
-    return *buffer != NULL;
+    struct value_scan *scan = user;
+    scan->host |= scan_param(scan->call, (const char *)value, bytes);
 }
 
 // Returns whether the kernel may use objects that no parameter points into: it is not plain, its
 // parameters are unknown, or one points to host memory or may be an encoded address.
 static bool scan_params(struct core_call *call, CUfunction function, void **pointers, void **extra)
 {
-    const char *buffer;
-    size_t bytes;
     const struct event_launch *launch = &call->detail.launch;
-    const struct params *params = params_of(function);
-    if (!params || !params->plain)
+    const struct kernel *kernel = kernel_of(function);
+    struct value_scan scan = {call, false};
+    if (!kernel || !kernel->plain)
         return true;
-    if (!core_kernel_has_shape(launch->grid, launch->block, params->most_threads) ||
+    if (!core_kernel_has_shape(launch->grid, launch->block, kernel->most_threads) ||
         launch->dynamic_shared_bytes >
             core_kernel_limit(core_kernel_function(function),
                               CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES))
         return false; // the driver refuses it before it reads parameters
-    if (extra && find_packed(extra, &buffer, &bytes))
-        return scan_param(call, buffer, bytes);
-    if (!params->known || (params->count && !pointers))
-        return true;
-    bool host = false;
-    for (uint32_t i = 0; i < params->count; i++) {
-        if (pointers[i])
-            host |= scan_param(call, pointers[i], params->bytes[i]);
-    }
-    return host;
+    return !core_params_each(function, pointers, extra, scan_value, &scan) || scan.host;
 }
 
 void correct_uses_launch(struct core_call *call, CUfunction function, void **pointers, void **extra)
