@@ -303,6 +303,16 @@ enum analyze_wait_unknown {
     ANALYZE_WAIT_UNKNOWNS,
 };
 
+// Why a wait that was not needed is in no finding.
+enum analyze_wait_unlisted {
+    ANALYZE_UNLISTED_NEEDED,  // other calls at the same place need their waits
+    ANALYZE_UNLISTED_UNKNOWN, // or may need them
+    ANALYZE_UNLISTED_SMALL,   // the waits at that place take too little time
+    ANALYZE_UNLISTED_COSTLY,  // what would avoid it costs more
+    ANALYZE_UNLISTED_NOWHERE, // the call path is unknown
+    ANALYZE_WAIT_UNLISTED,
+};
+
 // How long the run took, and would take if all findings on waits were followed, by replay.
 struct analyze_run_time {
     bool tracked;      // first uses were observed; otherwise nothing is found on waits
@@ -312,9 +322,12 @@ struct analyze_run_time {
     uint64_t waited_ns;   // by all calls that waited
     uint64_t unneeded_ns; // of it, by those whose wait was not needed
     uint64_t waits;       // calls that waited, or would have if the GPU had had work
-    struct analyze_unknown_waits {
+    struct analyze_wait_sum {
         uint64_t waits, waited_ns;
     } unknown[ANALYZE_WAIT_UNKNOWNS]; // of them, those that may or may not be needed, by reason
+    // Of those that found work pending and were not needed, the ones that are in no finding.
+    struct analyze_wait_sum unlisted[ANALYZE_WAIT_UNLISTED];
+    struct analyze_wait_sum timed; // needed because the program reads the clock next
 };
 const struct analyze_run_time *analyze_run_time(const struct analysis *analysis);
 

@@ -52,6 +52,18 @@ void analyze_add_act(struct analyze_remedies *remedies, const struct analyze_rem
     row->act_count++;
 }
 
+bool *analyze_list_taken(struct analyze_remedies *remedies)
+{
+    bool *taken = calloc(remedies->model->calls.count + 1, sizeof(*taken));
+    remedies->failed |= !taken;
+    for (size_t i = 0; taken && i < remedies->acts.count; i++) {
+        const struct analyze_act *act = &remedies->acts.items[i];
+        if (remedies->remedies.items[act->remedy].finding.times)
+            taken[act->call] = true;
+    }
+    return taken;
+}
+
 // Sorts acts by remedy, keeping the order in which they were added.
 static bool sort_acts(struct analyze_remedies *remedies)
 {
@@ -284,8 +296,10 @@ static void rate(struct rating *rating)
 // Without real times, the gain is the number of waits that are avoided.
 static void count_waits(struct analyze_remedies *remedies)
 {
-    for (size_t i = 0; i < remedies->remedies.count; i++)
-        remedies->remedies.items[i].finding.waits = remedies->remedies.items[i].finding.times;
+    for (size_t i = 0; i < remedies->remedies.count; i++) {
+        struct analyze_remedy *remedy = &remedies->remedies.items[i];
+        remedy->finding.waits = remedy->facts.waits_stay ? 0 : remedy->finding.times;
+    }
 }
 
 bool analyze_rate_remedies(struct analyze_remedies *remedies, struct analysis *analysis)

@@ -23,12 +23,17 @@ struct analyze_wait_facts {
     uint64_t bytes;             // that copies move, or allocations take
     const char *direction;      // of copies
     const char *host_memory;    // that they use; NULL: of various kinds
+    const char *object_kind;    // of memory that is allocated and freed
     enum profile_memory memory; // the same
     uint32_t use_path;
     uint32_t allocated_path, freed_path; // of the host memory; 0: unknown
     bool to_host;                        // copies go to the host
     bool has_use;                        // use_ns is known
     bool is_pageable, is_pinned;         // the host memory
+    bool is_sync, is_free, is_set;       // the call that waits; none: another kind of call
+    bool is_implicit;                    // it is no synchronization
+    bool is_device, is_registered;       // the memory that is allocated and freed
+    bool waits_stay;                     // its calls still wait when the finding is followed
     bool
         others_need; // it waits too little to be reported alone, but others would wait here instead
 };
@@ -46,6 +51,16 @@ struct analyze_wait_facts {
             "it waits too little to be reported alone, but the waits that others save would move " \
             "here",                                                                                \
             ANALYZE_OWN(FLAG, struct analyze_wait_facts, others_need)                              \
+    }
+// Of patterns that tell apart what kind of call waits.
+#define ANALYZE_SYNC_FIELDS                                                           \
+    {"implicit", "another call than a synchronization waits",                         \
+     ANALYZE_OWN(FLAG, struct analyze_wait_facts, is_implicit)},                      \
+        {"is_sync", NULL, ANALYZE_OWN(FLAG, struct analyze_wait_facts, is_sync)},     \
+        {"is_free", NULL, ANALYZE_OWN(FLAG, struct analyze_wait_facts, is_free)},     \
+        {"is_device", NULL, ANALYZE_OWN(FLAG, struct analyze_wait_facts, is_device)}, \
+    {                                                                                 \
+        "is_set", NULL, ANALYZE_OWN(FLAG, struct analyze_wait_facts, is_set)          \
     }
 // Of patterns that know the CPU's first use.
 #define ANALYZE_USE_FIELDS                                                               \
@@ -92,6 +107,11 @@ struct analyze_wait_facts {
     "{if timed}{use_ns}{if use_calls} and {use_calls:unit}{end}{else}{use_calls:unit}{end} " \
     "later{if use_call_path}, at {use_call_path}{end}"
 #define ANALYZE_TEXT_USE "{if use_call_path} ({use_call_path}){end}"
+// What to do about a call that waits implicitly.
+#define ANALYZE_TEXT_NO_WAIT                                                                    \
+    "{if is_free}free {object:name} after a wait that the program needs{if is_device}, or use " \
+    "cudaMallocAsync and cudaFreeAsync{end}{elif is_set}use cudaMemsetAsync{else}avoid "        \
+    "{call:at} while the GPU works{end}"
 #define ANALYZE_TEXT_ALONE                                                                        \
     "{if brief}{elif others_need}; fix it together with the other findings on synchronization, "  \
     "or their "                                                                                   \
@@ -130,11 +150,15 @@ struct analyze_remedy *analyze_remedy_at(struct analyze_remedies *remedies,
 void analyze_add_act(struct analyze_remedies *remedies, const struct analyze_remedy *remedy,
                      uint32_t call, enum analyze_action action, uint64_t bound_ns);
 
+// Returns, for each call, whether a remedy with a finding is about it. Returns NULL when memory ran
+// out. The caller frees the list.
+bool *analyze_list_taken(struct analyze_remedies *remedies);
+
 // syncs.c: takes the wait, and its first use, into a remedy.
 void analyze_take_wait(struct analyze_remedies *remedies, struct analyze_remedy *remedy,
                        const struct analyze_wait *wait);
 // syncs.c: adds a remedy of the pattern for each call path of synchronizations whose waits can be
-// removed (`safe`), or only delayed.
+// removed (`safe`), or only delayed; also of other calls that wait, if no remedy is about them.
 void analyze_find_syncs(struct analyze_remedies *remedies, enum analyze_pattern pattern, bool safe);
 // syncs.c: what a remedy does with a wait that need not be where it is.
 enum analyze_action analyze_action_of(const struct analyze_wait *wait);

@@ -31,6 +31,8 @@ static bool sum_up_paths(struct analysis *analysis, const struct analyze_waits *
         analysis->run_time.waits++;
         analysis->run_time.waited_ns += waited_ns;
         analysis->run_time.unneeded_ns += wait->judgement == ANALYZE_UNNEEDED ? waited_ns : 0;
+        analysis->run_time.timed.waits += wait->timed;
+        analysis->run_time.timed.waited_ns += wait->timed ? waited_ns : 0;
         if (wait->judgement == ANALYZE_UNKNOWN) {
             analysis->run_time.unknown[wait->unknown].waits++;
             analysis->run_time.unknown[wait->unknown].waited_ns += waited_ns;
@@ -74,6 +76,54 @@ static bool sum_up_paths(struct analysis *analysis, const struct analyze_waits *
     return good;
 }
 
+// --- Waits that are in no finding ----------------------------------------------------------------
+
+static enum analyze_wait_unlisted why_unlisted(const struct analysis *analysis,
+                                               const struct analyze_call *call)
+{
+    const struct analyze_wait_path *path =
+        analyze_find_wait_path(analysis, call->path, (enum profile_call_kind)call->kind);
+    if (!path)
+        return ANALYZE_UNLISTED_NOWHERE;
+    if (!path->deferrable)
+        return path->needed ? ANALYZE_UNLISTED_NEEDED : ANALYZE_UNLISTED_UNKNOWN;
+    return path->costly ? ANALYZE_UNLISTED_COSTLY : ANALYZE_UNLISTED_SMALL;
+}
+
+// Returns, for each call, whether a finding is about it; NULL when memory ran out.
+static bool *list_found(const struct analyze_remedies *remedies)
+{
+    bool *found = calloc(remedies->model->calls.count + 1, sizeof(*found));
+    for (size_t i = 0; found && i < remedies->remedies.count; i++) {
+        const struct analyze_remedy *remedy = &remedies->remedies.items[i];
+        for (size_t k = 0; k < remedy->act_count; k++)
+            found[remedies->acts.items[remedy->first_act + k].call] = true;
+    }
+    return found;
+}
+
+// Every wait that was not needed and took time is in a finding, or counted here by reason. Called
+// when remedies have been chosen.
+static bool sum_up_unlisted(struct analysis *analysis, const struct analyze_remedies *remedies)
+{
+    const struct analyze_model *model = remedies->model;
+    bool *found = list_found(remedies);
+    for (size_t i = 0; found && i < remedies->waits.waits.count; i++) {
+        const struct analyze_wait *wait = &remedies->waits.waits.items[i];
+        const struct analyze_call *call = &model->calls.items[wait->call];
+        const uint64_t waited_ns = model->host.times.items[wait->call].waited_ns;
+        if (wait->judgement != ANALYZE_UNNEEDED || found[wait->call] ||
+            !(waited_ns || call->flags & ANALYZE_WAITED))
+            continue;
+        struct analyze_wait_sum *sum = &analysis->run_time.unlisted[why_unlisted(analysis, call)];
+        sum->waits++;
+        sum->waited_ns += waited_ns;
+    }
+    const bool good = found != NULL;
+    free(found);
+    return good;
+}
+
 // --- Findings ------------------------------------------------------------------------------------
 
 static void add_findings(struct analyze_run *run, const struct analyze_remedies *remedies)
@@ -101,12 +151,15 @@ static bool find_all(struct analysis *analysis, struct analyze_run *run,
         return false;
     if (!analysis->run_time.tracked)
         return true;
-    for (unsigned i = 0; i < ANALYZE_PATTERNS && !remedies->failed; i++) {
+    // Patterns of larger constructs come last in the list. They look first: a wait that is part of
+    // one is no finding by itself.
+    for (unsigned i = ANALYZE_PATTERNS; i-- > 0 && !remedies->failed;) {
         const struct analyze_description *pattern = analyze_describe((enum analyze_pattern)i);
         if (pattern->find_remedies)
             pattern->find_remedies(remedies);
     }
-    if (remedies->failed || !analyze_rate_remedies(remedies, analysis))
+    if (remedies->failed || !analyze_rate_remedies(remedies, analysis) ||
+        !sum_up_unlisted(analysis, remedies))
         return false;
     add_findings(run, remedies);
     return !run->failed;

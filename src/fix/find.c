@@ -36,11 +36,13 @@ static struct fix_place *add_place(struct finding_all *all, struct fix_place pla
 
 // Returns the finding of the pattern at the path, or NULL if its benefit is too small for one.
 static const struct analyze_finding *finding_of(const struct finding_all *all,
-                                                enum analyze_pattern pattern, uint32_t path)
+                                                enum analyze_pattern pattern,
+                                                const struct analyze_wait_path *path)
 {
     for (size_t i = 0; i < all->evidence->finding_count; i++) {
         const struct analyze_finding *finding = all->evidence->findings[i];
-        if (finding->pattern == pattern && finding->path == path)
+        if (finding->pattern == pattern && finding->path == path->path &&
+            finding->kind == path->kind)
             return finding;
     }
     return NULL;
@@ -64,7 +66,7 @@ static void add_wait_path(struct finding_all *all, const struct analyze_wait_pat
                                          : path->safe || (timed && !path->late)
                                              ? ANALYZE_UNNECESSARY_SYNC
                                              : ANALYZE_MISPLACED_SYNC;
-    const struct analyze_finding *finding = finding_of(all, pattern, path->path);
+    const struct analyze_finding *finding = finding_of(all, pattern, path);
     const struct fix_place place = {.pattern = pattern,
                                     .remedy = is_copy ? PLAN_ASYNC_COPY : PLAN_DROP_SYNC,
                                     .left = timed          ? FIX_TIMED
@@ -80,6 +82,12 @@ static void add_wait_path(struct finding_all *all, const struct analyze_wait_pat
 
 // --- Memory --------------------------------------------------------------------------------------
 
+// Returns whether a pool can serve the memory of the finding.
+static bool may_be_pooled(const struct analyze_finding *finding)
+{
+    return analyze_number_named(finding, "is_device");
+}
+
 // Returns what is known about the waits of frees at the path, or NULL.
 static const struct analyze_wait_path *free_of(const struct finding_all *all, uint32_t path)
 {
@@ -93,7 +101,7 @@ static const struct analyze_wait_path *free_of(const struct finding_all *all, ui
 
 static void add_churn(struct finding_all *all, const struct analyze_finding *finding)
 {
-    if (!finding->path || !finding->other_path)
+    if (!finding->path || !finding->other_path || !may_be_pooled(finding))
         return;
     const struct analyze_wait_path *waits = free_of(all, finding->path);
     const struct fix_place place = {.pattern = finding->pattern,

@@ -80,28 +80,45 @@ static void put_devices(struct base_json *json, const struct report_data *data)
     base_json_end_array(json);
 }
 
-// The reasons are in the order of enum analyze_wait_unknown.
-static void put_unknown_waits(struct base_json *json, const struct analyze_run_time *time,
-                              bool simulated)
+// Adds sums of waits by reason; none if first uses were not to be tracked.
+static void put_wait_sums(struct base_json *json, const struct analysis *analysis,
+                          const char *const *reasons, const struct analyze_wait_sum *sums,
+                          unsigned count)
 {
-    static const char *const words[ANALYZE_WAIT_UNKNOWNS] = {
-        "given_up",  "managed", "pinned", "stack", "static", "mapped", "small",
-        "unwatched", "work",    "shared", "order", "output", "event",
-    };
-    report_json_key(json, "unknown_waits");
-    base_json_begin_array(json);
+    const struct analyze_run_time *time = analyze_run_time(analysis);
     const bool asked = time->tracked || time->given_up;
-    for (unsigned i = 0; asked && i < ANALYZE_WAIT_UNKNOWNS; i++) {
-        const struct analyze_unknown_waits *row = &time->unknown[i];
-        if (!row->waits)
+    base_json_begin_array(json);
+    for (unsigned i = 0; asked && i < count; i++) {
+        if (!sums[i].waits)
             continue;
         base_json_begin_object(json);
-        report_json_string(json, "reason", words[i]);
-        report_json_number(json, "waits", row->waits);
-        report_json_number_or_null(json, "waited_ns", row->waited_ns, !simulated);
+        report_json_string(json, "reason", reasons[i]);
+        report_json_number(json, "waits", sums[i].waits);
+        report_json_number_or_null(json, "waited_ns", sums[i].waited_ns,
+                                   !analyze_is_simulated(analysis));
         base_json_end_object(json);
     }
     base_json_end_array(json);
+}
+
+static void put_other_waits(struct base_json *json, const struct analysis *analysis)
+{
+    // In the order of enum analyze_wait_unknown and enum analyze_wait_unlisted.
+    static const char *const unknown[ANALYZE_WAIT_UNKNOWNS] = {
+        "given_up",  "managed", "pinned", "stack", "static", "mapped", "small",
+        "unwatched", "work",    "shared", "order", "output", "event",
+    };
+    static const char *const unlisted[ANALYZE_WAIT_UNLISTED] = {
+        "needed", "unknown", "small", "costly", "nowhere",
+    };
+    static const char *const purposes[] = {"time"};
+    const struct analyze_run_time *time = analyze_run_time(analysis);
+    report_json_key(json, "unknown_waits");
+    put_wait_sums(json, analysis, unknown, time->unknown, ANALYZE_WAIT_UNKNOWNS);
+    report_json_key(json, "unlisted_waits");
+    put_wait_sums(json, analysis, unlisted, time->unlisted, ANALYZE_WAIT_UNLISTED);
+    report_json_key(json, "purpose_waits");
+    put_wait_sums(json, analysis, purposes, &time->timed, 1);
 }
 
 static void put_run_time(struct base_json *json, const struct analysis *analysis)
@@ -112,7 +129,7 @@ static void put_run_time(struct base_json *json, const struct analysis *analysis
     report_json_number_or_null(json, "achievable_run_ns", time->after_ns, known);
     report_json_number_or_null(json, "waited_ns", time->waited_ns, time->recorded_ns);
     report_json_number_or_null(json, "unneeded_wait_ns", time->unneeded_ns, known);
-    put_unknown_waits(json, time, simulated);
+    put_other_waits(json, analysis);
     report_json_bool(json, "run_estimated", time->is_estimated || (time->tracked && simulated));
     report_json_bool(json, "simulated", simulated);
 }

@@ -271,67 +271,6 @@ static bool add_wait_note(struct report_data *data)
     return text.length == 0 || add_note(data, PROFILE_INFO, &text);
 }
 
-// Adds the reasons why it is unknown whether waits were needed, each with the time spent in them;
-// or with their number, where times are not real.
-static void put_wait_reasons(struct base_buf *out, const struct analyze_run_time *time, bool times)
-{
-    static const char *const reasons[ANALYZE_WAIT_UNKNOWNS] = {
-        [ANALYZE_WAIT_GIVEN_UP] = "first uses were not watched",
-        [ANALYZE_WAIT_MANAGED] = "results in managed memory",
-        [ANALYZE_WAIT_PINNED] = "results in pinned memory",
-        [ANALYZE_WAIT_STACK] = "results on a stack",
-        [ANALYZE_WAIT_STATIC] = "results in variables",
-        [ANALYZE_WAIT_MAPPED] = "results in memory that the program mapped",
-        [ANALYZE_WAIT_SMALL] = "results of less than 64 KiB",
-        [ANALYZE_WAIT_RESULTS] = "results that were not watched, or only in part",
-        [ANALYZE_WAIT_WORK] = "GPU work that may access memory of the host",
-        [ANALYZE_WAIT_SHARED] = "GPU memory that other processes share",
-        [ANALYZE_WAIT_ORDER] = "waits that may order the work of several streams",
-        [ANALYZE_WAIT_OUTPUT] = "waits that show what kernels print",
-        [ANALYZE_WAIT_EVENT] = "waits for an event of which it is not known what it stands for",
-    };
-    const char *between = "";
-    for (unsigned i = 0; i < ANALYZE_WAIT_UNKNOWNS; i++) {
-        const struct analyze_unknown_waits *row = &time->unknown[i];
-        if (times ? !row->waited_ns : !row->waits)
-            continue;
-        base_buf_printf(out, "%s%s (", between, reasons[i]);
-        if (times)
-            report_put_ns(out, row->waited_ns);
-        else
-            report_put_count(row->waits, out);
-        base_buf_puts(out, ")");
-        between = "; ";
-    }
-}
-
-bool report_put_unknown_waits(const struct report_data *data, struct base_buf *out)
-{
-    const struct analyze_run_time *time = analyze_run_time(data->analysis);
-    const bool times = !profile_program(data->profile)->simulated;
-    uint64_t waits = 0, waited_ns = 0;
-    for (unsigned i = 0; i < ANALYZE_WAIT_UNKNOWNS; i++) {
-        waits += time->unknown[i].waits;
-        waited_ns += time->unknown[i].waited_ns;
-    }
-    if (!(time->tracked || time->given_up) || !(times ? waited_ns : waits))
-        return false;
-    base_buf_puts(out, "of ");
-    if (times) {
-        report_put_ns(out, time->waited_ns);
-        base_buf_puts(out, " spent in waits, it is unknown whether ");
-        report_put_ns(out, waited_ns);
-    } else {
-        report_put_count(time->waits, out);
-        base_buf_puts(out, time->waits == 1 ? " wait, it is unknown whether "
-                                            : " waits, it is unknown whether ");
-        report_put_count(waits, out);
-    }
-    base_buf_puts(out, !times && waits == 1 ? " was needed: " : " were needed: ");
-    put_wait_reasons(out, time, times);
-    return true;
-}
-
 static bool add_unknown_waits_note(struct report_data *data)
 {
     struct base_buf text = {0};

@@ -301,6 +301,19 @@ static void put_gaps(struct report_text *text)
     base_buf_fini(&line);
 }
 
+// Adds what is known of waits that are in no finding.
+static void put_other_waits(const struct report_data *data, struct base_buf *line)
+{
+    static bool (*const puts[])(const struct report_data *, struct base_buf *) = {
+        report_put_unlisted_waits, report_put_timed_waits, report_put_unknown_waits};
+    for (size_t i = 0; i < sizeof(puts) / sizeof(puts[0]); i++) {
+        struct base_buf text = {0};
+        if (puts[i](data, &text) && text.text)
+            base_buf_printf(line, "; %s", text.text);
+        base_buf_fini(&text);
+    }
+}
+
 void report_text_analyses(struct report_text *text)
 {
     const struct report_data *data = text->data;
@@ -322,11 +335,8 @@ void report_text_analyses(struct report_text *text)
             base_buf_printf(&line, "skipped: %s", reason.text ? reason.text : "");
         else
             put_found(text, input, &line);
-        if (input == ANALYZE_INPUT_SYNC && !reason.length) {
-            base_buf_puts(&reason, "; ");
-            if (report_put_unknown_waits(data, &reason))
-                base_buf_puts(&line, reason.text);
-        }
+        if (input == ANALYZE_INPUT_SYNC && !reason.length)
+            put_other_waits(data, &line);
         text->failed |= reason.failed;
         base_buf_fini(&reason);
         snprintf(first, sizeof(first), "  %-8s  ", analyze_input_name(input));

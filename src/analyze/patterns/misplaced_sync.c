@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// misplaced-sync: a synchronization long before the CPU uses what it protects. The fix moves it to
-// just before that use.
+// misplaced-sync: a synchronization, or a call that synchronizes implicitly, long before the CPU
+// uses what it protects. The fix moves the wait to just before that use.
 #include "analyze/remedies.h"
 
 static void find(struct analyze_remedies *remedies)
@@ -8,7 +8,8 @@ static void find(struct analyze_remedies *remedies)
     analyze_find_syncs(remedies, ANALYZE_MISPLACED_SYNC, false);
 }
 
-static const struct analyze_field fields[] = {ANALYZE_WAIT_FIELDS, ANALYZE_USE_FIELDS, {0}};
+static const struct analyze_field fields[] = {
+    ANALYZE_WAIT_FIELDS, ANALYZE_USE_FIELDS, ANALYZE_SYNC_FIELDS, {0}};
 
 const struct analyze_description analyze_misplaced_sync = {
     .name = "misplaced-sync",
@@ -26,7 +27,9 @@ const struct analyze_description analyze_misplaced_sync = {
                "at {use_call_path}{end}{else}"
                "{call:at} waits too early: the CPU uses the data at least " ANALYZE_TEXT_LATER
                    ANALYZE_TEXT_WAITED "{end}",
-    .suggestion = "{if brief}move it to just before the first use" ANALYZE_TEXT_USE "{else}"
+    .suggestion = "{if not is_sync}" ANALYZE_TEXT_NO_WAIT
+                  ", and wait just before the first use" ANALYZE_TEXT_USE
+                  "{elif brief}move it to just before the first use" ANALYZE_TEXT_USE "{else}"
                   "move {call:at} to just before the first use" ANALYZE_TEXT_USE
                   "; if the GPU gets more work in between, record an event here and wait for it "
                   "there" ANALYZE_TEXT_ALONE "{end}",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// unnecessary-sync: a synchronization none of whose waits was needed. The fix removes it.
+// unnecessary-sync: a synchronization, or a call that synchronizes implicitly, none of whose waits
+// was needed. The fix removes the synchronization, or avoids the call's wait.
 #include "analyze/remedies.h"
 
 static void find(struct analyze_remedies *remedies)
@@ -7,25 +8,25 @@ static void find(struct analyze_remedies *remedies)
     analyze_find_syncs(remedies, ANALYZE_UNNECESSARY_SYNC, true);
 }
 
-static const struct analyze_field fields[] = {ANALYZE_WAIT_FIELDS, {0}};
+static const struct analyze_field fields[] = {ANALYZE_WAIT_FIELDS, ANALYZE_SYNC_FIELDS, {0}};
 
 const struct analyze_description analyze_unnecessary_sync = {
     .name = "unnecessary-sync",
     .title = "Unnecessary synchronization",
-    .definition = "A synchronization waits for the GPU, but the CPU uses nothing that it protects "
-                  "before the next synchronization.",
-    .remedy = "Remove the synchronization.",
+    .definition = "A synchronization, or a call that synchronizes implicitly, waits for the GPU, "
+                  "but the CPU uses nothing that it protects before the next synchronization.",
+    .remedy = "Remove the synchronization, or use an asynchronous call.",
     .paper = "Welton and Miller, ICS 2020",
     .needs = ANALYZE_INPUT_SYNC,
-    .correction = "the synchronization is removed",
+    .correction = "the synchronization is removed; calls that wait implicitly stay",
     .roles = {[ANALYZE_CALL] = {"waits", "the synchronization"}},
     .thresholds = {&analyze_wait_us, &analyze_wait_percent},
     .fields = fields,
-    .message = "{if brief}{call:name} is not needed: the CPU uses no result of it{if repeated} "
-               "({times} times){end}{else}"
-               "{call:at} is not needed: the CPU uses no result before the next "
-               "synchronization" ANALYZE_TEXT_WAITED "{end}",
-    .suggestion = "{if brief}remove {call:at}{else}"
-                  "remove {call:at}" ANALYZE_TEXT_ALONE "{end}",
+    .message = "{if brief}{if not is_sync}the wait of {end}{call:name} is not needed: the CPU uses "
+               "no result of it{if repeated} ({times} times){end}{else}"
+               "{if not is_sync}the wait of {end}{call:at} is not needed: the CPU uses no result "
+               "before the next synchronization" ANALYZE_TEXT_WAITED "{end}",
+    .suggestion = "{if is_sync}remove {call:at}{else}" ANALYZE_TEXT_NO_WAIT
+                  "{end}{if not brief}" ANALYZE_TEXT_ALONE "{end}",
     .find_remedies = find,
 };
