@@ -23,17 +23,19 @@ struct analyze_wait_facts {
     uint64_t bytes;             // that copies move, or allocations take
     const char *direction;      // of copies
     const char *host_memory;    // that they use; NULL: of various kinds
+    const char *place;          // of a duplicate: where the bytes are already
     const char *object_kind;    // of memory that is allocated and freed
     enum profile_memory memory; // the same
     uint32_t use_path;
-    uint32_t allocated_path, freed_path; // of the host memory; 0: unknown
-    bool to_host;                        // copies go to the host
-    bool has_use;                        // use_ns is known
-    bool is_pageable, is_pinned;         // the host memory
-    bool is_sync, is_free, is_set;       // the call that waits; none: another kind of call
-    bool is_implicit;                    // it is no synchronization
-    bool is_device, is_registered;       // the memory that is allocated and freed
-    bool waits_stay;                     // its calls still wait when the finding is followed
+    uint32_t allocated_path, freed_path;          // of the host memory; 0: unknown
+    bool to_host;                                 // copies go to the host
+    bool has_use;                                 // use_ns is known
+    bool is_pageable, is_pinned;                  // the host memory
+    bool is_sync, is_free, is_set;                // the call that waits; none: another kind of call
+    bool is_implicit;                             // it is no synchronization
+    bool is_round_trip, is_other_place, is_freed; // of a duplicate
+    bool is_device, is_registered;                // the memory that is allocated and freed
+    bool waits_stay; // its calls still wait when the finding is followed
     bool
         others_need; // it waits too little to be reported alone, but others would wait here instead
 };

@@ -198,8 +198,8 @@ bool report_add_suppressed_note(struct report_data *data);
 // how to find out which waits were needed, if that was not recorded. Adds nothing if it never
 // waited.
 void report_put_waits(const struct report_data *data, struct base_buf *out);
-// waits.c: writes for how many waits it is unknown whether they were needed, and why. Returns false if there
-// are none, or the recording was not to track first uses.
+// waits.c: writes for how many waits it is unknown whether they were needed, and why. Returns false
+// if there are none, or the recording was not to track first uses.
 bool report_put_unknown_waits(const struct report_data *data, struct base_buf *out);
 // The same for waits that were not needed, but are in no finding, and why; and for those that bound
 // a time which the program measures.

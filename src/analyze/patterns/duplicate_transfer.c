@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// duplicate-transfer: a copy transfers bytes to a place that already has them from an earlier copy.
+// duplicate-transfer: a copy transfers bytes that are there already: the same place has them from
+// an earlier copy; or another place of the device has them, or had them until its memory was freed;
+// or they came from the device and go back unchanged.
+//
 // For copies to the host, the recorder compares the destination. For copies to the device, only
 // known writes to the object in between can be excluded, so nothing is found if a launch may have
 // touched anything.
@@ -11,9 +14,11 @@
 // The most pieces that are kept for one object. Beyond that, all of its pieces are forgotten.
 enum { MOST_PIECES = 256 };
 
+// A piece of an object that holds what a copy brought there, or took from there.
 struct piece {
     const struct analyze_copy *copy;
     uint32_t next; // index + 1, of the same object
+    bool changed;  // something else may have been written to it
 };
 
 struct duplicate_search {
@@ -23,8 +28,9 @@ struct duplicate_search {
         uint32_t first; // index + 1
         uint32_t count;
     } * objects;
-    uint32_t from;           // index of a call: copies before it are not compared any more
-    struct base_map on_host; // destination to index + 1 of the last copy to it
+    uint32_t from;            // index of a call: copies before it are not compared any more
+    struct base_map contents; // hash of what was copied to index + 1 of the last piece that held it
+    struct base_map on_host;  // destination to index + 1 of the last copy to it
 };
 
 static uint64_t extent_of(const struct analyze_copy *copy, uint64_t pitch)
@@ -44,9 +50,12 @@ static bool is_same(const struct analyze_copy *a, const struct analyze_copy *b)
     return a->hash[0] == b->hash[0] && a->hash[1] == b->hash[1];
 }
 
+enum place { PLACE_SAME, PLACE_OTHER, PLACE_FREED };
+
 static void add(struct duplicate_search *looking, const struct analyze_copy *copy,
-                const struct analyze_copy *before)
+                const struct analyze_copy *before, enum place place)
 {
+    static const char *const words[] = {"same", "other", "freed"};
     struct analyze_remedies *remedies = looking->remedies;
     const struct analyze_model *model = remedies->model;
     const struct analyze_call *call = &model->calls.items[copy->call],
@@ -54,7 +63,7 @@ static void add(struct duplicate_search *looking, const struct analyze_copy *cop
     if (!call->path || !other->path)
         return;
     struct analyze_remedy *remedy =
-        analyze_remedy_at(remedies, ANALYZE_DUPLICATE_TRANSFER, call->path, other->path, 0);
+        analyze_remedy_at(remedies, ANALYZE_DUPLICATE_TRANSFER, call->path, other->path, place);
     if (!remedy)
         return;
     struct analyze_finding *finding = &remedy->finding;
@@ -63,6 +72,10 @@ static void add(struct duplicate_search *looking, const struct analyze_copy *cop
         finding->call = call->number;
         finding->other_call = other->number;
         finding->kind = finding->other_kind = PROFILE_CALL_COPY;
+        facts->place = words[place];
+        facts->is_other_place = place == PLACE_OTHER;
+        facts->is_freed = place == PLACE_FREED;
+        facts->is_round_trip = before->to_host && !copy->to_host;
         analyze_set_direction(facts, copy->to_host);
         analyze_set_memory(facts, (enum profile_memory)copy->memory);
         if (copy->object != ANALYZE_NONE)
@@ -90,7 +103,7 @@ static void take_to_host(struct duplicate_search *looking, const struct analyze_
     if (!slot)
         return;
     if (*slot && copy->same_before && copies[*slot - 1].hashed && is_same(copy, &copies[*slot - 1]))
-        add(looking, copy, &copies[*slot - 1]);
+        add(looking, copy, &copies[*slot - 1], PLACE_SAME);
     *slot = (uint64_t)(copy - copies) + 1;
 }
 
@@ -103,6 +116,8 @@ static bool is_known(const struct analyze_object *object)
 
 static void forget(struct duplicate_search *looking, uint32_t object)
 {
+    for (uint32_t at = looking->objects[object].first; at; at = looking->pieces.items[at - 1].next)
+        looking->pieces.items[at - 1].changed = true;
     looking->objects[object].first = looking->objects[object].count = 0;
 }
 
@@ -126,6 +141,7 @@ static void overwrite(struct duplicate_search *looking, const struct analyze_tou
         const bool overlaps = start < to && from < end;
         if (overlaps && !(own && is_same_place(own, piece->copy))) {
             *at = piece->next;
+            piece->changed = true;
             pieces->count--;
         } else {
             at = &piece->next;
@@ -133,30 +149,66 @@ static void overwrite(struct duplicate_search *looking, const struct analyze_tou
     }
 }
 
-static void take_to_device(struct duplicate_search *looking, const struct analyze_copy *copy)
+static uint64_t content_of(const struct analyze_copy *copy)
 {
-    const struct analyze_model *model = looking->remedies->model;
-    if (!is_known(&model->objects.items[copy->object]))
+    const uint64_t key[] = {copy->hash[0], copy->hash[1], copy->bytes};
+    return base_hash(key, sizeof(key));
+}
+
+// Looks for another place that holds the bytes of a copy to the device, or did when it was freed.
+static void find_elsewhere(struct duplicate_search *looking, const struct analyze_copy *copy)
+{
+    const struct analyze_object *objects = looking->remedies->model->objects.items;
+    const uint64_t *slot = base_map_get(&looking->contents, content_of(copy));
+    const struct piece *piece = slot && *slot ? &looking->pieces.items[*slot - 1] : NULL;
+    if (!piece || piece->changed || piece->copy->call < looking->from ||
+        piece->copy->bytes != copy->bytes || !is_same(piece->copy, copy))
         return;
+    const bool freed = objects[piece->copy->object].end < copy->call;
+    add(looking, copy, piece->copy, freed ? PLACE_FREED : PLACE_OTHER);
+}
+
+// Returns the index + 1 of the piece at the place of the copy, which it makes if necessary; 0 when
+// memory ran out.
+static uint32_t piece_of(struct duplicate_search *looking, const struct analyze_copy *copy)
+{
     struct object_pieces *pieces = &looking->objects[copy->object];
     for (uint32_t at = pieces->first; at; at = looking->pieces.items[at - 1].next) {
-        struct piece *piece = &looking->pieces.items[at - 1];
-        if (!is_same_place(piece->copy, copy))
-            continue;
-        if (piece->copy->call >= looking->from && is_same(piece->copy, copy))
-            add(looking, copy, piece->copy);
-        piece->copy = copy;
-        return;
+        if (is_same_place(looking->pieces.items[at - 1].copy, copy))
+            return at;
     }
     if (pieces->count == MOST_PIECES)
         forget(looking, copy->object);
     struct piece *piece = base_array_push(&looking->pieces);
     looking->remedies->failed |= !piece;
     if (!piece)
-        return;
-    *piece = (struct piece){copy, pieces->first};
+        return 0;
+    *piece = (struct piece){NULL, pieces->first, false};
     pieces->first = (uint32_t)looking->pieces.count;
     pieces->count++;
+    return pieces->first;
+}
+
+// Notes that the object now holds the bytes of the copy. If `compare`, adds a finding if the place,
+// or else another one, had them before.
+static void take_contents(struct duplicate_search *looking, const struct analyze_copy *copy,
+                          bool compare)
+{
+    if (!is_known(&looking->remedies->model->objects.items[copy->object]))
+        return;
+    const uint32_t at = piece_of(looking, copy);
+    if (!at)
+        return;
+    const struct analyze_copy *before = looking->pieces.items[at - 1].copy;
+    if (compare && before && before->call >= looking->from && is_same(before, copy))
+        add(looking, copy, before, PLACE_SAME);
+    else if (compare)
+        find_elsewhere(looking, copy);
+    looking->pieces.items[at - 1].copy = copy;
+    uint64_t *slot = base_map_put(&looking->contents, content_of(copy), NULL);
+    looking->remedies->failed |= !slot;
+    if (slot)
+        *slot = at;
 }
 
 // Removing a copy also removes its wait, so the wait must not be needed for other data.
@@ -174,6 +226,8 @@ static void take_call(struct duplicate_search *looking, uint32_t index,
     const bool compared = copy && copy->hashed && copy->object != ANALYZE_NONE;
     if (copy && copy->to_host && copy->hashed) {
         take_to_host(looking, copy);
+        if (copy->object != ANALYZE_NONE)
+            take_contents(looking, copy, false);
         return;
     }
     if (call->flags & (ANALYZE_UNSEEN | ANALYZE_BATCH)) {
@@ -186,7 +240,7 @@ static void take_call(struct duplicate_search *looking, uint32_t index,
             overwrite(looking, &model->touches.items[i], same_place ? copy : NULL);
     }
     if (same_place && may_go(looking->remedies, copy))
-        take_to_device(looking, copy);
+        take_contents(looking, copy, true);
     else if (same_place)
         forget(looking, copy->object);
 }
@@ -208,6 +262,7 @@ static void find(struct analyze_remedies *remedies)
     free(looking.objects);
     base_array_fini(&looking.pieces);
     base_map_fini(&looking.on_host);
+    base_map_fini(&looking.contents);
 }
 
 // --- The description -----------------------------------------------------------------------------
@@ -217,26 +272,43 @@ static const struct analyze_field fields[] = {
     {"copied_before", "the earlier copy of the same bytes",
      ANALYZE_SHARED(NUMBER_OF_CALL, other_call), .least = 1},
     ANALYZE_COPY_FIELDS,
+    {"place",
+     "where the bytes are already: at the same place, at another one on the device, or at one "
+     "whose memory was freed since",
+     ANALYZE_OWN(WORD, struct analyze_wait_facts, place), .values = "same other freed"},
+    {"round_trip", "the earlier copy brought the bytes from the device to the host",
+     ANALYZE_OWN(FLAG, struct analyze_wait_facts, is_round_trip)},
+    {"is_other_place", NULL, ANALYZE_OWN(FLAG, struct analyze_wait_facts, is_other_place)},
+    {"is_freed", NULL, ANALYZE_OWN(FLAG, struct analyze_wait_facts, is_freed)},
     {0},
 };
 
 const struct analyze_description analyze_duplicate_transfer = {
     .name = "duplicate-transfer",
     .title = "Copies unchanged data",
-    .definition = "A copy transfers the same bytes to the same place as an earlier copy, and "
-                  "nothing has changed them in between.",
-    .remedy = "Remove the copy, or make it only when its source has changed.",
+    .definition = "A copy transfers the same bytes as an earlier copy: to the same place, where "
+                  "nothing has changed them in between; to another place on the device, or to "
+                  "memory that was allocated anew; or from the device to the host and back.",
+    .remedy = "Remove the copy, or make it only when its source has changed. Copy on the device "
+              "what is there already.",
     .paper = "Welton and Miller, ICS 2020",
     .needs = ANALYZE_INPUT_SYNC,
     .roles = {[ANALYZE_CALL] = {"copied again", "the copy"},
               [ANALYZE_OTHER_CALL] = {"copied before", "the earlier copy of the same bytes"}},
     .thresholds = {&analyze_wait_us, &analyze_wait_percent},
     .fields = fields,
-    .message = "{if brief}{call:name} copies {bytes} that {if to_host}the host{else}the "
-               "device{end} already has{if repeated}, {times} times{end}{else}"
+    .message = "{if brief}{call:name} copies {bytes} that {if is_freed}memory freed before "
+               "had{elif to_host}the host already has{else}the device already has{end}{if "
+               "repeated}, {times} times{end}{else}"
                "{call} copies {bytes} {if to_host}to the host{else}to the device{end}{if repeated} "
-               "in {times} copies{end} that are already there, unchanged since {other_call}"
+               "in {times} copies{end} {if round_trip}that {other_call} brought to the host, "
+               "unchanged{elif is_other_place}that {other_call} has already copied to another "
+               "place on the device{elif is_freed}that {other_call} had copied to memory which was "
+               "then freed{else}that are already there, unchanged since {other_call}{end}"
                "{end}",
-    .suggestion = "skip the copy while its source is unchanged" ANALYZE_TEXT_ALONE,
+    .suggestion = "{if is_freed}keep the memory, and copy only when the source has changed"
+                  "{elif is_other_place}copy from there on the device{if not round_trip}, or use "
+                  "one object for both{end}{else}skip the copy while its source is "
+                  "unchanged{end}" ANALYZE_TEXT_ALONE,
     .find_remedies = find,
 };
