@@ -149,9 +149,11 @@ static void changed(parts *all, uint32_t key)
     }
 }
 
-// The same, but the copy on the GPU was changed, and the host's table was not.
+// The same, but the copy on the GPU was changed, and the host's table was not; what the table held
+// before is elsewhere on the GPU.
 static void changed_on_gpu(parts *all, uint32_t key)
 {
+    all->table[0] += key + 1;
     for (uint32_t i = 0; i < 2; ++i) {
         CHECK(cudaMemcpyAsync(all->data_gpu, all->table, all->bytes, cudaMemcpyHostToDevice));
         fold<<<all->blocks, block>>>(all->problem.count, key, all->sums_gpu, all->data_gpu);
@@ -208,6 +210,7 @@ static void change_on_host(host_parts *all, uint32_t key)
 
 static void change_copy_on_host(host_parts *all, uint32_t key)
 {
+    all->table[0] += key + 1;
     for (uint32_t i = 0; i < 2; ++i) {
         all->data = all->table;
         fold_on_host(all, key, all->sums, &all->data);

@@ -342,6 +342,7 @@ struct analyze_wait_path {
     uint64_t unneeded;           // its data was not used before the next such wait
     uint64_t unknown;            // it cannot be judged
     uint64_t timed;              // needed because the program read the clock next
+    uint64_t shown;              // unknown because kernels before it may print
     uint64_t waited;             // calls that found work pending
     uint64_t waited_ns;          // by all of them
     bool safe;                   // all are unneeded

@@ -59,6 +59,7 @@ static bool sum_up_paths(struct analysis *analysis, const struct analyze_waits *
         row->unneeded += wait->judgement == ANALYZE_UNNEEDED;
         row->unknown += wait->judgement == ANALYZE_UNKNOWN;
         row->timed += wait->timed;
+        row->shown += wait->judgement == ANALYZE_UNKNOWN && wait->unknown == ANALYZE_WAIT_OUTPUT;
         row->waited += (call->flags & ANALYZE_WAITED) != 0;
         row->waited_ns += waited_ns;
     }

@@ -216,6 +216,29 @@ static void wait_place(const void *context, const void *row, struct base_buf *ou
     report_put_place(context, ((const struct report_wait *)row)->path, out);
 }
 
+// Says whether the waits at the place were needed, and what for if that is not data.
+static void wait_needed(const void *context, const void *row, struct base_buf *out)
+{
+    const struct report_data *data = context;
+    const struct report_wait *wait = row;
+    const size_t count = analyze_wait_path_count(data->analysis);
+    const size_t at =
+        base_search(0, count, i, analyze_wait_path(data->analysis, i)->path < wait->path);
+    const struct analyze_wait_path *judged =
+        at < count ? analyze_wait_path(data->analysis, at) : NULL;
+    if (!judged || judged->path != wait->path)
+        return;
+    const bool timed = judged->timed && judged->timed == judged->needed;
+    base_buf_puts(out, judged->safe                       ? "no"
+                       : judged->deferrable               ? "later"
+                       : timed                            ? "measures a time"
+                       : judged->needed == judged->calls  ? "yes"
+                       : judged->needed                   ? "at times"
+                       : judged->shown == judged->unknown ? "shows output"
+                                                          : "unknown");
+}
+
+// The last column is shown only if waits were judged.
 static const struct report_column wait_columns[] = {
     {"waits", false, REPORT_WHOLE, wait_kind},
     {"function", false, REPORT_CUT_END, wait_function},
@@ -223,7 +246,9 @@ static const struct report_column wait_columns[] = {
     {"waited", true, REPORT_WHOLE, wait_total},
     {"longest", true, REPORT_WHOLE, wait_longest},
     {"called at", false, REPORT_CUT_START, wait_place},
+    {"needed", false, REPORT_WHOLE, wait_needed},
 };
+enum { WAIT_COLUMNS = sizeof(wait_columns) / sizeof(wait_columns[0]) };
 
 static int by_wait_time(const void *one, const void *other, void *timed)
 {
@@ -248,7 +273,9 @@ static void put_waits(struct report_text *text)
         qsort_r(rows, count, sizeof(*rows), by_wait_time, &timed);
         report_text_heading(text, timed ? "Synchronizations by time waited"
                                         : "Synchronizations by number");
-        report_text_table(text, REPORT_COLUMNS(wait_columns), rows, count, sizeof(*rows));
+        report_text_table(text, wait_columns,
+                          WAIT_COLUMNS - !analyze_run_time(data->analysis)->tracked, rows, count,
+                          sizeof(*rows));
     }
     free(rows);
 }

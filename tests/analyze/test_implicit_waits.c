@@ -144,6 +144,16 @@ static void memory_of_all_kinds_that_comes_and_goes_is_churn(void **state)
     }
 }
 
+static void managed_memory_whose_frees_never_wait_is_none(void **state)
+{
+    (void)state;
+    struct timed run;
+    timed_begin(&run);
+    for (int k = 0; k < 6; k++)
+        freed(&run, made(&run, PROFILE_OBJECT_MANAGED, 1 << 20), 0);
+    expect_none(&run);
+}
+
 // The source of a copy to the device may be freed only when it was read. Pinning again takes time
 // all the same; but freeing device memory that something waits for is no churn.
 static void pinning_again_is_churn_even_if_the_frees_are_needed(void **state)
@@ -319,6 +329,7 @@ int main(void)
         cmocka_unit_test(a_free_that_did_not_wait_is_nothing),
         cmocka_unit_test(a_free_long_before_the_use_is_misplaced),
         cmocka_unit_test(memory_of_all_kinds_that_comes_and_goes_is_churn),
+        cmocka_unit_test(managed_memory_whose_frees_never_wait_is_none),
         cmocka_unit_test(pinning_again_is_churn_even_if_the_frees_are_needed),
         cmocka_unit_test(every_wait_that_nothing_needs_is_listed_or_has_a_reason),
     };

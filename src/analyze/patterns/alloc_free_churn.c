@@ -119,7 +119,8 @@ static size_t add_object(struct analyze_remedies *remedies, uint32_t index,
                               *freed = &model->calls.items[object->end];
     const struct analyze_wait_path *path = analyze_find_wait_path(
         remedies->analysis, freed->path, (enum profile_call_kind)freed->kind);
-    if (!made->path || !path || !(path->safe || is_pinned(object)))
+    if (!made->path || !path ||
+        !(is_pinned(object) || (path->safe && (is_device(object) || path->waited))))
         return 0;
     struct analyze_remedy *remedy =
         analyze_remedy_at(remedies, ANALYZE_ALLOC_FREE_CHURN, freed->path, made->path,
