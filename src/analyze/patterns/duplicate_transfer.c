@@ -116,8 +116,12 @@ static bool is_known(const struct analyze_object *object)
 
 static void forget(struct duplicate_search *looking, uint32_t object)
 {
-    for (uint32_t at = looking->objects[object].first; at; at = looking->pieces.items[at - 1].next)
-        looking->pieces.items[at - 1].changed = true;
+    for (uint32_t at = looking->objects[object].first; at;) {
+        assert(looking->pieces.items);
+        struct piece *piece = &looking->pieces.items[at - 1];
+        piece->changed = true;
+        at = piece->next;
+    }
     looking->objects[object].first = looking->objects[object].count = 0;
 }
 
