@@ -26,13 +26,40 @@ static unsigned distance(const char *one, size_t one_length, const char *other, 
     return rows[one_length % 3][other_length];
 }
 
-// Returns the first candidate that begins with the word; NULL if the word is too short to say much.
+static bool is_hyphen(char letter)
+{
+    return letter == '-' || letter == '_';
+}
+
+// Returns whether the text begins with the word, if hyphens of both are left out.
+static bool begins(const char *text, const char *word)
+{
+    for (;;) {
+        while (is_hyphen(*word))
+            word++;
+        while (is_hyphen(*text))
+            text++;
+        if (!*word || *word != *text)
+            return !*word;
+        word++;
+        text++;
+    }
+}
+
+// Returns the first candidate that begins with the word, else the first one of which a later part
+// does, as "memory-leak" for "leak"; NULL if the word is too short to say much.
 static const char *begun_by(const char *word, const char *const *candidates, size_t count)
 {
-    const size_t length = strlen(word);
-    for (size_t i = 0; i < count && length >= 3; i++) {
-        if (strncmp(word, candidates[i], length) == 0)
+    const bool says_much = strlen(word) >= 3;
+    for (size_t i = 0; i < count && says_much; i++) {
+        if (begins(candidates[i], word))
             return candidates[i];
+    }
+    for (size_t i = 0; i < count && says_much; i++) {
+        for (const char *part = candidates[i]; *part; part++) {
+            if (is_hyphen(*part) && begins(part, word))
+                return candidates[i];
+        }
     }
     return NULL;
 }
