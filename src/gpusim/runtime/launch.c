@@ -43,21 +43,28 @@ static bool shape_is_valid(dim3 grid, dim3 block)
            block.z <= 64 && (uint64_t)block.x * block.y * block.z <= 1024;
 }
 
-static cudaError_t check_shape(dim3 grid, dim3 block, size_t shared_bytes)
+// Returns the error of a launch for what the driver answered. The driver judges all shapes, so that
+// whoever watches it sees the launches that fail, too.
+static cudaError_t launch_code(CUresult result, dim3 grid, dim3 block)
 {
-    if (!shape_is_valid(grid, block))
-        return runtime_version < 13000 ? cudaErrorInvalidConfiguration : cudaErrorInvalidValue;
-    return shared_bytes > UINT32_MAX ? cudaErrorInvalidValue : cudaSuccess;
+    if (result == CUDA_ERROR_INVALID_VALUE && runtime_version < 13000 &&
+        !shape_is_valid(grid, block))
+        return cudaErrorInvalidConfiguration;
+    return runtime_code(result);
+}
+
+// The driver takes fewer bits.
+static unsigned shared_bytes_of(size_t bytes)
+{
+    return bytes > UINT32_MAX ? UINT32_MAX : (unsigned)bytes;
 }
 
 static cudaError_t launch(CUfunction function, dim3 grid, dim3 block, void **arguments,
                           size_t shared_bytes, cudaStream_t stream)
 {
-    cudaError_t error = check_shape(grid, block, shared_bytes);
-    if (error)
-        return error;
-    return runtime_code(cuLaunchKernel(function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
-                                       (unsigned)shared_bytes, stream, arguments, NULL));
+    return launch_code(cuLaunchKernel(function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                                      shared_bytes_of(shared_bytes), stream, arguments, NULL),
+                       grid, block);
 }
 
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments,
@@ -87,7 +94,6 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *fu
     if (!config)
         return runtime_end(cudaErrorInvalidConfiguration);
     RUNTIME_TRY(runtime_kernel(func, &kernel));
-    RUNTIME_TRY(check_shape(config->gridDim, config->blockDim, config->dynamicSmemBytes));
     // Both APIs use the same layout for attributes; tests/cudaabi checks this.
     const CUlaunchConfig driver_config = {
         .gridDimX = config->gridDim.x,
@@ -96,13 +102,13 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *fu
         .blockDimX = config->blockDim.x,
         .blockDimY = config->blockDim.y,
         .blockDimZ = config->blockDim.z,
-        .sharedMemBytes = (unsigned)config->dynamicSmemBytes,
+        .sharedMemBytes = shared_bytes_of(config->dynamicSmemBytes),
         .hStream = config->stream,
         .attrs = (CUlaunchAttribute *)config->attrs,
         .numAttrs = config->numAttrs,
     };
-    return runtime_end(
-        runtime_code(cuLaunchKernelEx(&driver_config, (CUfunction)kernel, args, NULL)));
+    return runtime_end(launch_code(cuLaunchKernelEx(&driver_config, (CUfunction)kernel, args, NULL),
+                                   config->gridDim, config->blockDim));
 }
 
 cudaError_t cudaLaunchCooperativeKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args,
@@ -110,10 +116,10 @@ cudaError_t cudaLaunchCooperativeKernel(const void *func, dim3 gridDim, dim3 blo
 {
     CUkernel kernel;
     RUNTIME_TRY(runtime_kernel(func, &kernel));
-    RUNTIME_TRY(check_shape(gridDim, blockDim, sharedMem));
-    return runtime_end(runtime_code(
+    const CUresult result =
         cuLaunchCooperativeKernel((CUfunction)kernel, gridDim.x, gridDim.y, gridDim.z, blockDim.x,
-                                  blockDim.y, blockDim.z, (unsigned)sharedMem, stream, args)));
+                                  blockDim.y, blockDim.z, shared_bytes_of(sharedMem), stream, args);
+    return runtime_end(launch_code(result, gridDim, blockDim));
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *userData)
