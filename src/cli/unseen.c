@@ -136,8 +136,9 @@ static void explain_libraries(const struct record_why *why, const char *path)
         why->runtime_loaded || (gpusim_program_read(path, &program, &error) == BASE_OK &&
                                 (program.has_runtime || program.is_stripped || program.runtime));
     if (why->driver_loaded)
-        cli_message("the driver, libcuda.so.1, was loaded, but not called through glint; a library "
-                    "that is opened with RTLD_DEEPBIND calls it directly");
+        cli_message(
+            "the driver, libcuda.so.1, was loaded, but nothing was done with a GPU; calls of "
+            "a library that is opened with RTLD_DEEPBIND are not seen");
     else if (runs_cuda)
         cli_message("the program has the CUDA runtime, but did not load the driver, libcuda.so.1: "
                     "it did not use the runtime, or found no driver");
