@@ -136,8 +136,9 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
         cli_message("no profile given; try 'glint check --help'");
         return CLI_FAILURE;
     }
+    if (!cli_output_choose(verb, request.format, request.output, &request.json))
+        return CLI_FAILURE;
     report_rules_init(&rules);
-    request.json = cli_output_is_json(request.format, request.output);
     request.check.name = file;
     request.check.rules = &rules;
     const bool good = read_rules(&request, &rules, &found) && check(&request);

@@ -93,7 +93,8 @@ static int run(const struct cli_verb *verb, int argc, char **argv)
         cli_message("two profiles are needed; try 'glint diff --help'");
         return CLI_FAILURE;
     }
-    request.json = cli_output_is_json(request.format, request.output);
+    if (!cli_output_choose(verb, request.format, request.output, &request.json))
+        return CLI_FAILURE;
     request.diff.names[0] = files[0];
     request.diff.names[1] = files[1];
     return diff(&request) ? 0 : CLI_FAILURE;

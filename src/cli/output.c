@@ -64,9 +64,20 @@ struct cli_extension cli_output_extension(const char *path)
     return extension;
 }
 
-bool cli_output_is_json(const char *format, const char *output)
+bool cli_output_choose(const struct cli_verb *verb, const char *format, const char *output,
+                       bool *json)
 {
-    return strcmp(format ? format : cli_output_extension(output).text, "json") == 0;
+    static const char *const others[] = {"html", "htm", "sarif", "pftrace", "dot"};
+    const struct cli_extension extension = cli_output_extension(output);
+    *json = strcmp(format ? format : extension.text, "json") == 0;
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]) && !format; i++) {
+        if (strcmp(extension.text, others[i]) == 0) {
+            cli_message("glint %s writes text or json, not %s; --format text writes text anyway",
+                        verb->name, extension.text);
+            return false;
+        }
+    }
+    return true;
 }
 
 bool cli_output_write(const char *path, bool force, const char *const *inputs, unsigned input_count,

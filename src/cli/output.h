@@ -29,8 +29,10 @@ struct cli_extension {
 };
 struct cli_extension cli_output_extension(const char *path);
 
-// Returns whether JSON is asked for: by the format, or if that is NULL by the output's extension.
-bool cli_output_is_json(const char *format, const char *output);
+// Finds out for a verb that writes text or JSON which is asked for: by the format, or if that is
+// NULL by the output's extension. Returns false after a message if that is another format's.
+bool cli_output_choose(const struct cli_verb *verb, const char *format, const char *output,
+                       bool *json);
 
 // Writes a report to a file, or to stdout if path is NULL or "-". Refuses to overwrite one of the
 // input files, and without `force` any regular file. Returns false after a message.
