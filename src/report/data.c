@@ -489,8 +489,10 @@ bool report_keep_path(struct report_data *data, const struct profile_path *path)
 static bool take_path(void *user, const struct profile_path *path)
 {
     struct loading *loading = user;
-    loading->failed |=
-        !report_keep_path(loading->data, path) || !report_add_called(loading->data, path);
+    const struct report_path frames = {path->frames, path->frame_count};
+    loading->failed |= !report_keep_path(loading->data, path) ||
+                       !report_add_called(loading->data, path) ||
+                       !report_note_wrappers(loading->data, &frames);
     return !loading->failed;
 }
 
@@ -591,6 +593,8 @@ void report_data_fini(struct report_data *data)
     base_map_fini(&data->called);
     base_map_fini(&data->plain_functions);
     base_map_fini(&data->path_functions);
+    base_map_fini(&data->lines_in);
+    base_map_fini(&data->callers);
     base_map_fini(&data->graphs);
     base_map_fini(&data->waits);
     base_array_fini(&data->devices);

@@ -68,7 +68,7 @@ struct report_wait { // waits in one function, called from one place
 
 // A call path that some row refers to.
 struct report_path {
-    struct profile_frame *frames; // innermost first
+    const struct profile_frame *frames; // innermost first
     uint32_t frame_count;
 };
 
@@ -129,6 +129,7 @@ struct report_data {
     struct base_map kernel_names;
     struct base_map paths; // number to struct report_path *; 0 until it is read
     struct base_map called, plain_functions, path_functions; // used by called.c
+    struct base_map lines_in, callers;                       // used by place.c
     struct base_map graphs;
     struct base_map waits;
     BASE_ARRAY(struct profile_device) devices;
@@ -226,9 +227,13 @@ const struct report_graph *report_graph_of(const struct report_data *data, uint6
 
 // place.c: adds where a call is, in short: "file.cu:12", "function" or "library+0x1234". That is
 // the innermost frame with a source line, else the innermost frame, without the compiler's launch
-// stubs. Adds nothing if nothing is known. report_place returns that frame; NULL if there is none.
+// stubs, libraries of templates, and wrappers of CUDA functions. Adds nothing if nothing is known.
+// report_place returns that frame; NULL if there is none.
 const struct profile_frame *report_place(const struct report_data *data, uint32_t path);
 void report_put_place(const struct report_data *data, uint32_t path, struct base_buf *out);
+// Takes a call path, to know which functions are wrappers: those with a single line that leads to
+// CUDA, and several callers. Images are known. Returns false when memory ran out.
+bool report_note_wrappers(struct report_data *data, const struct report_path *path);
 // Returns how many of the innermost frames belong to the compiler's launch stub.
 uint32_t report_stub_frames(const struct report_path *path);
 // Adds the place of a call beside that of another, without folders. If both are in a function that
@@ -238,5 +243,7 @@ void report_put_place_beside(const struct report_data *data, uint32_t path, uint
 // Adds the call path, "solve 2mm.cu:31 < main 2mm.cu:60", without folders and without the frames of
 // launch stubs, the CUDA runtime and the program's start.
 void report_put_trace(const struct report_data *data, uint32_t path, struct base_buf *out);
+// The same without the function of a library of templates that the user called.
+void report_put_user_trace(const struct report_data *data, uint32_t path, struct base_buf *out);
 
 #endif

@@ -102,9 +102,98 @@ static bool is_user(const struct report_data *data, const struct profile_frame *
     return !is_foreign(data, frame) && !profile_is_library_frame(frame);
 }
 
+// --- Wrappers ------------------------------------------------------------------------------------
+
+// A wrapper is a function of the user in which a single line leads to CUDA, and that several lines
+// call: `void *my_alloc(size_t)`, or a method of a class that owns a buffer. What is wrong with one
+// of its calls is to be changed where it is called, so that line is the place.
+static const uint64_t several = 1; // hashes are larger
+
+static uint64_t line_key(const struct profile_frame *frame)
+{
+    const uint64_t parts[] = {frame->file ? base_hash(frame->file, strlen(frame->file))
+                                          : frame->image,
+                              frame->file ? frame->line : frame->offset};
+    return base_hash(parts, sizeof(parts)) | 2;
+}
+
+static uint64_t function_key(const struct profile_frame *frame)
+{
+    const uint64_t parts[] = {
+        frame->function ? base_hash(frame->function, strlen(frame->function)) : 0,
+        frame->file ? base_hash(frame->file, strlen(frame->file)) : frame->image};
+    return base_hash(parts, sizeof(parts));
+}
+
+// Notes that `key` goes with `value`, and whether it goes with others, too.
+static bool note(struct base_map *map, uint64_t key, uint64_t value)
+{
+    bool added = false;
+    uint64_t *slot = base_map_put(map, key, &added);
+    if (slot && added)
+        *slot = value;
+    else if (slot && *slot != value)
+        *slot = several;
+    return slot != NULL;
+}
+
+static const struct profile_frame *caller_of(const struct report_data *data,
+                                             const struct report_path *path, uint32_t at)
+{
+    for (uint32_t i = at + 1; i < path->frame_count; i++) {
+        if (is_user(data, &path->frames[i]))
+            return &path->frames[i];
+    }
+    return NULL;
+}
+
+bool report_note_wrappers(struct report_data *data, const struct report_path *path)
+{
+    bool good = true;
+    for (uint32_t i = report_stub_frames(path); i < path->frame_count && good; i++) {
+        const struct profile_frame *frame = &path->frames[i];
+        const struct profile_frame *caller =
+            frame->function && is_user(data, frame) ? caller_of(data, path, i) : NULL;
+        if (caller)
+            good = note(&data->lines_in, function_key(frame), line_key(frame)) &&
+                   note(&data->callers, line_key(frame), line_key(caller));
+    }
+    return good;
+}
+
+static bool has_single_line(const struct report_data *data, const struct profile_frame *frame)
+{
+    const uint64_t *lines = base_map_get(&data->lines_in, function_key(frame));
+    return frame->function && lines && *lines != several;
+}
+
+static bool has_several_callers(const struct report_data *data, const struct profile_frame *frame)
+{
+    const uint64_t *callers = base_map_get(&data->callers, line_key(frame));
+    return callers && *callers == several;
+}
+
+// Returns the frame that calls the wrapper that `frame` is in; `frame` if it is in none. Wrappers
+// may call each other.
+static const struct profile_frame *skip_wrappers(const struct report_data *data,
+                                                 const struct report_path *path,
+                                                 const struct profile_frame *frame)
+{
+    const struct profile_frame *place = frame;
+    while (frame && has_single_line(data, frame)) {
+        const bool is_wrapper = has_several_callers(data, frame);
+        frame = caller_of(data, path, (uint32_t)(frame - path->frames));
+        if (is_wrapper && frame && (frame->file || !place->file))
+            place = frame;
+    }
+    return place;
+}
+
+// --- The place -----------------------------------------------------------------------------------
+
 // Returns the frame that is the place of a call path; NULL if there is none. It is the innermost
-// one of the user: if possible with a line, and not of a library of templates. Nobody changes
-// these.
+// one of the user: if possible with a line, and neither of a library of templates, which nobody
+// changes, nor of a wrapper.
 static const struct profile_frame *place_of(const struct report_data *data,
                                             const struct report_path *path)
 {
@@ -124,7 +213,7 @@ static const struct profile_frame *place_of(const struct report_data *data,
             best_worth = worth;
         }
     }
-    return best;
+    return skip_wrappers(data, path, best);
 }
 
 const struct profile_frame *report_place(const struct report_data *data, uint32_t path)
@@ -207,8 +296,9 @@ static bool is_launch(const char *called)
 }
 
 // Frames of libraries of templates are left out; of those that the user's innermost frame leads
-// to, the function that the user called remains.
-void report_put_trace(const struct report_data *data, uint32_t path, struct base_buf *out)
+// to, the function that the user called remains, if `with_library`.
+static void put_trace(const struct report_data *data, uint32_t path, bool with_library,
+                      struct base_buf *out)
 {
     enum { MOST = 4 };
     const struct report_path *of = report_path_of(data, path);
@@ -227,7 +317,7 @@ void report_put_trace(const struct report_data *data, uint32_t path, struct base
     }
     if (user == end) // nothing is the user's
         user = first;
-    else if (user > first && of->frames[user - 1].function) {
+    else if (with_library && user > first && of->frames[user - 1].function) {
         base_buf_puts(out, before);
         report_put_function(out, of->frames[user - 1].function);
         before = " < ";
@@ -243,4 +333,14 @@ void report_put_trace(const struct report_data *data, uint32_t path, struct base
         }
         put_frame(data, &of->frames[i], out);
     }
+}
+
+void report_put_trace(const struct report_data *data, uint32_t path, struct base_buf *out)
+{
+    put_trace(data, path, true, out);
+}
+
+void report_put_user_trace(const struct report_data *data, uint32_t path, struct base_buf *out)
+{
+    put_trace(data, path, false, out);
 }

@@ -56,7 +56,9 @@ const struct profile_frame *report_source_frame(const struct report_data *data, 
                                                 const char *root)
 {
     const struct report_path *of = report_path_of(data, path);
-    const struct profile_frame *innermost = NULL;
+    const struct profile_frame *innermost = NULL, *place = report_place(data, path);
+    if (place && place->file && is_under(place->file, root))
+        return place;
     for (uint32_t i = of ? report_stub_frames(of) : 0; of && i < of->frame_count; i++) {
         const struct profile_frame *frame = &of->frames[i];
         if (!frame->file || !frame->file[0])

@@ -98,10 +98,19 @@ static void put_function(const struct expansion *expansion, const struct named_c
     }
 }
 
+// Returns whether a line has no room for the name of the launched kernel beside its place.
+static bool is_long_launch(const struct expansion *expansion, const struct named_call *call)
+{
+    enum { ROOM = 24 };
+    return expansion->brief && call->kind == PROFILE_CALL_LAUNCH &&
+           report_text_width(report_short_kernel(expansion->data, call->kernel)) > ROOM;
+}
+
 static void put_call(const struct expansion *expansion, enum analyze_role role, const char *format)
 {
     const struct named_call call = call_of(expansion->finding, role);
     const bool whole = format[0] == '\0', at = strcmp(format, "at") == 0;
+    const size_t start = expansion->out->length;
     struct base_buf place = {0};
     if (strcmp(format, "where") != 0)
         put_function(expansion, &call);
@@ -112,7 +121,10 @@ static void put_call(const struct expansion *expansion, enum analyze_role role, 
     static const char called[] = ", called at ";
     const char *caller = expansion->brief && place.text ? strstr(place.text, called) : NULL;
     const char *shown = caller ? caller + strlen(called) : place.text;
-    if (shown && at)
+    if (whole && shown && is_long_launch(expansion, &call)) {
+        expansion->out->length = start;
+        base_buf_printf(expansion->out, "the launch at %s", shown);
+    } else if (shown && at)
         base_buf_printf(expansion->out, " at %s", shown);
     else if (shown)
         base_buf_printf(expansion->out, " (%s)", shown);

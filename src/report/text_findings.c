@@ -51,9 +51,9 @@ static bool is_chosen(const struct report_text *text, const struct analyze_findi
 // --- One finding ---------------------------------------------------------------------------------
 
 // Adds where it is: "add vectors.cu:20 < main vectors.cu:51", with the kernel's line if it is at
-// one.
+// one. If that needs more than `width` columns, leaves out libraries' functions.
 static void put_where(const struct report_data *data, const struct analyze_finding *finding,
-                      struct base_buf *out)
+                      size_t width, struct base_buf *out)
 {
     const struct analyze_line line = analyze_line_at(finding);
     struct base_buf trace = {0};
@@ -67,9 +67,22 @@ static void put_where(const struct report_data *data, const struct analyze_findi
         base_buf_printf(out, ":%u", line.line);
     }
     report_put_trace(data, finding->path, &trace);
+    if (trace.length && report_text_width(trace.text) > width) {
+        trace.length = 0;
+        report_put_user_trace(data, finding->path, &trace);
+    }
     if (trace.length)
         base_buf_printf(out, "%s%s", out->length ? " < " : "", trace.text);
     base_buf_fini(&trace);
+}
+
+// Returns the columns that a line has after its indentation; SIZE_MAX if lines are wrapped or may
+// have any length.
+static size_t room_of(const struct report_text *text, size_t indent)
+{
+    const size_t width = text->style->width;
+    return text->choice->verbose || !text->style->wrap || width < indent ? SIZE_MAX
+                                                                         : width - indent;
 }
 
 // Writes what is wrong, where, what to do, and what that gains: a line each on the first screen.
@@ -85,7 +98,7 @@ static void put_finding(struct report_text *text, const struct analyze_finding *
     } else {
         report_put_brief(text->data, finding, &what, &how);
     }
-    put_where(text->data, finding, &where);
+    put_where(text->data, finding, room_of(text, strlen("     at ")), &where);
     base_buf_puts(&gain, finding->gain_is_unknown ? "" : "gain: ");
     report_put_worth(text->data, finding, &gain);
     if (finding->count > 1 && !text->choice->verbose && !finding->gain_is_unknown &&
