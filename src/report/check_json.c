@@ -2,6 +2,7 @@
 // Prints which rules a profile breaks, as JSON; check.md and check.schema.json in docs/reference
 // describe it.
 #include "check.h"
+#include "failures.h"
 #include "findings.h"
 #include "json_members.h"
 
@@ -98,6 +99,7 @@ static bool put_check(struct base_json *json, const struct report_check *check)
     for (size_t i = 0; i < request->rules->suppressions.count; i++)
         put_suppression(json, check, i);
     base_json_end_array(json);
+    report_json_failure(check->data, json);
     base_json_key(json, "notes");
     base_json_begin_array(json);
     for (size_t i = 0; i < check->data->notes.count; i++) {

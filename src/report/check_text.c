@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes which rules a profile breaks as text: each rule with the findings that break it.
 #include "check.h"
+#include "failures.h"
 #include "findings.h"
 #include "table.h"
 #include "units.h"
@@ -67,10 +68,17 @@ static void put_suppressions(const struct report_check *check, struct base_buf *
     }
 }
 
-// Warnings are shown because accesses that were not watched may hide findings.
+// Failures and warnings are shown because they may hide findings.
 static void put_notes(const struct report_check *check, struct base_buf *out)
 {
     const char *before = "\n";
+    struct base_buf failure = {0};
+    if (report_put_failures(check->data, &failure)) {
+        base_buf_printf(out, "%serror: %s\n", before, failure.text ? failure.text : "");
+        before = "";
+    }
+    out->failed |= failure.failed;
+    base_buf_fini(&failure);
     for (size_t i = 0; i < check->data->notes.count; i++) {
         const struct report_note *note = &check->data->notes.items[i];
         if (note->severity < PROFILE_WARNING)

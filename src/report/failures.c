@@ -103,7 +103,7 @@ static void put_result(struct base_buf *out, int32_t result)
         {400, "a handle is invalid"},
         {500, "there is no such symbol"},
         {700, "illegal memory access"},
-        {701, "the launch needs too many resources"},
+        {701, "it needs too many resources"},
         {702, "the kernel ran for too long"},
         {704, "peer access is already enabled"},
         {705, "peer access is not enabled"},
@@ -116,7 +116,7 @@ static void put_result(struct base_buf *out, int32_t result)
         {717, "wrong address space"},
         {718, "invalid program counter"},
         {719, "the kernel failed"},
-        {720, "the cooperative launch is too large"},
+        {720, "it has more blocks than can run at once"},
         {801, "not supported"},
         {802, "the system is not ready"},
         {900, "not allowed while a stream is captured"},
@@ -144,16 +144,31 @@ static void put_at(const struct report_data *data, uint32_t path, const char *be
 
 // --- What the simulated GPU says -----------------------------------------------------------------
 
-// Returns the short name of the kernel of that mangled name; NULL if there is none.
-static const char *find_kernel(const struct report_data *data, const char *name, size_t length)
+// Returns the kernel of that mangled name; NULL if there is none.
+static const struct report_kernel *find_kernel(const struct report_data *data, const char *name,
+                                               size_t length)
 {
     for (size_t i = 0; i < data->kernel_rows.count; i++) {
         const struct report_kernel *kernel = &data->kernel_rows.items[i];
         if (kernel->symbol && strlen(kernel->symbol) == length &&
             memcmp(kernel->symbol, name, length) == 0)
-            return kernel->short_name;
+            return kernel;
     }
     return NULL;
+}
+
+// Adds where the kernel was launched last.
+static void put_launch(const struct report_data *data, const struct report_kernel *kernel,
+                       struct base_buf *out)
+{
+    const struct report_failures *failures = &data->failures;
+    for (uint32_t i = failures->pending_count; i-- > 0;) {
+        const uint64_t *index = base_map_get(&data->kernels, failures->pending[i].kernel);
+        if (index && &data->kernel_rows.items[*index - 1] == kernel) {
+            put_at(data, failures->pending[i].path, " (launched at ", ")", out);
+            return;
+        }
+    }
 }
 
 static const char *last_part(const char *path, size_t *length)
@@ -164,7 +179,8 @@ static const char *last_part(const char *path, size_t *length)
     return slash ? slash + 1 : path;
 }
 
-// Adds "kernel bad read out of bounds at oob.cu:9", from "kernel _Z3badPfPKfi, /x/oob.cu:9, block
+// Adds "kernel bad read out of bounds at oob.cu:9", or the line of its launch if the kernel's is
+// unknown, from "kernel _Z3badPfPKfi, /x/oob.cu:9, block
 // (0,0,0), thread (0,0,0): invalid read of 4 bytes at 0x7f00: ...". Returns false if the text has
 // another form.
 static bool put_fault(const struct report_data *data, const char *fault, struct base_buf *out)
@@ -175,10 +191,10 @@ static bool put_fault(const struct report_data *data, const char *fault, struct 
     if (strncmp(fault, start, strlen(start)) != 0 || !place || !what)
         return false;
     const size_t name_length = strcspn(name, " ,");
-    const char *known = find_kernel(data, name, name_length);
+    const struct report_kernel *known = find_kernel(data, name, name_length);
     base_buf_puts(out, "kernel ");
     if (known)
-        report_put_text(out, known);
+        report_put_text(out, known->short_name);
     else
         base_buf_add(out, name, name_length);
     what += strlen(thread);
@@ -192,6 +208,8 @@ static bool put_fault(const struct report_data *data, const char *fault, struct 
         size_t length = (size_t)(where - (place + 2));
         const char *file = last_part(place + 2, &length);
         base_buf_printf(out, " at %.*s", (int)length, file);
+    } else if (known) {
+        put_launch(data, known, out);
     }
     return true;
 }
@@ -261,10 +279,11 @@ bool report_put_failures(const struct report_data *data, struct base_buf *out)
         put_suspects(data, out);
     } else {
         const char *function = report_called(data, first->path, first->function);
-        base_buf_puts(out, function ? function : "a call");
         if (first->kind == PROFILE_CALL_LAUNCH && first->launch.kernel) {
-            base_buf_puts(out, " of ");
+            base_buf_puts(out, "the launch of ");
             report_put_text(out, report_short_kernel(data, first->launch.kernel));
+        } else {
+            report_put_text(out, function ? function : "a call");
         }
         put_at(data, first->path, " (", ")", out);
         base_buf_puts(out, " failed: ");

@@ -5,6 +5,7 @@
 // 1 MiB.
 #include <string.h>
 
+#include "failures.h"
 #include "findings.h"
 #include "source.h"
 #include "suppress.h"
@@ -65,6 +66,16 @@ static void put_annotation(struct github *github, const struct analyze_finding *
     report_put_advice(github->data, finding, &github->text);
     put_escaped(github, false);
     base_buf_putc(out, '\n');
+}
+
+// Annotates the step with what failed in the program.
+static void put_failure(struct github *github)
+{
+    if (!report_put_failures(github->data, &github->text))
+        return;
+    base_buf_puts(&github->out, "::error title=glint::");
+    put_escaped(github, false);
+    base_buf_putc(&github->out, '\n');
 }
 
 // --- The summary ---------------------------------------------------------------------------------
@@ -143,7 +154,13 @@ static void put_head(struct github *github, struct base_buf *out)
     if (count)
         base_buf_printf(out, "\n## glint: %zu finding%s\n", count, count == 1 ? "" : "s");
     else
-        base_buf_puts(out, "\n## glint: nothing worth fixing was found\n");
+        base_buf_printf(out, "\n## glint: nothing %sworth fixing was found\n",
+                        data->failures.count ? "else " : "");
+    if (report_put_failures(data, &github->text)) {
+        base_buf_puts(out, "\n**error**: ");
+        put_markdown(github, out);
+        base_buf_putc(out, '\n');
+    }
     base_buf_puts(out, "\nThe peak of device memory is ");
     report_put_bytes(out, data->peak_count ? data->peaks[0].bytes : 0);
     if (report_lowers_peak(data)) {
@@ -214,6 +231,7 @@ enum base_code report_github(struct profile *profile, const struct report_rules 
     struct github github = {.data = &data, .root = source_root};
     enum base_code code = report_data_load_by(&data, profile, rules, error);
     if (code == BASE_OK) {
+        put_failure(&github);
         for (size_t i = 0; i < MOST_ANNOTATIONS && i < analyze_worthwhile_count(data.analysis); i++)
             put_annotation(&github, analyze_finding(data.analysis, i));
         put_summary(&github, summary->room_bytes, &text);

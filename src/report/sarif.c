@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "failures.h"
 #include "findings.h"
 #include "identity.h"
 #include "json_members.h"
@@ -304,6 +305,8 @@ static void put_invocation(struct sarif *sarif, size_t left_out)
     report_json_bool(json, "executionSuccessful", true);
     base_json_key(json, "toolExecutionNotifications");
     base_json_begin_array(json);
+    if (report_put_failures(data, &sarif->text))
+        put_notification(sarif, PROFILE_ERROR);
     if (left_out) {
         base_buf_printf(
             &sarif->text,
