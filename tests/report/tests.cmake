@@ -11,7 +11,7 @@ foreach(program IN ITEMS write_samples write_waste write_waits write_caches writ
 endforeach()
 
 # These tests use internal headers of the part.
-foreach(test IN ITEMS units table source perfetto_lanes diff)
+foreach(test IN ITEMS units table source place perfetto_lanes diff)
     if(TARGET test_report_${test})
         target_include_directories(test_report_${test} PRIVATE ${PROJECT_SOURCE_DIR}/src/report)
     endif()
