@@ -72,7 +72,7 @@ bool cli_output_choose(const struct cli_verb *verb, const char *format, const ch
     *json = strcmp(format ? format : extension.text, "json") == 0;
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]) && !format; i++) {
         if (strcmp(extension.text, others[i]) == 0) {
-            cli_message("glint %s writes text or json, not %s; --format text writes text anyway",
+            cli_message("%s writes text or json, not %s; --format text writes text anyway",
                         verb->name, extension.text);
             return false;
         }
