@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the call paths of the page's findings, objects and calls, in this order of importance, as
-// far as there is room.
+// far as there is room. Frames of libraries of templates are folded into the function that the
+// user called, as in the text report.
 #include "html.h"
+#include "short_names.h"
 
 struct path_walk {
     struct page *page;
@@ -9,6 +11,27 @@ struct path_walk {
     uint64_t how_much; // importance of the paths in this pass
     uint64_t shown, of;
 };
+
+// Returns the frame's function, of a library by its short name.
+static const char *name_of(struct page *page, const struct profile_frame *frame)
+{
+    struct base_buf name = {0};
+    const char *kept = frame->function;
+    if (kept && profile_is_library_frame(frame)) {
+        report_put_function(&name, kept);
+        kept = name.length ? base_alloc_text(&page->arena, name.text, name.length) : NULL;
+        page->failed |= name.failed || (name.length && !kept);
+    }
+    base_buf_fini(&name);
+    return kept;
+}
+
+static void put_frame(struct page *page, const struct profile_frame *frame, struct base_json *json)
+{
+    base_json_u64(json, page_text(page, name_of(page, frame)));
+    base_json_u64(json, page_text(page, frame->file));
+    base_json_u64(json, frame->line);
+}
 
 static bool each_path(void *user, const struct profile_path *path)
 {
@@ -25,10 +48,11 @@ static bool each_path(void *user, const struct profile_path *path)
     base_json_begin_array(json);
     base_json_u64(json, path->number);
     for (uint32_t i = 0; i < path->frame_count && i < 256; i++) {
-        const struct profile_frame *frame = &path->frames[i];
-        base_json_u64(json, page_text(page, frame->function));
-        base_json_u64(json, page_text(page, frame->file));
-        base_json_u64(json, frame->line);
+        const bool is_inner = i + 1 < path->frame_count &&
+                              profile_is_library_frame(&path->frames[i]) &&
+                              profile_is_library_frame(&path->frames[i + 1]);
+        if (!is_inner)
+            put_frame(page, &path->frames[i], json);
     }
     base_json_end_array(json);
     return !page->failed;

@@ -78,7 +78,7 @@ function LiveTable({ profile, state, search, theme, total, live, select }: ViewP
   const bytes = (row: number) => groups.objectsOf(row).reduce((sum, i) => sum + objects.bytes[i], 0);
   const findings = (row: number) => profile.findingsOf.get(objects.number[first(row)])?.length ?? 0;
   const columns: Column[] = [
-    { key: "name", title: "object", width: "minmax(8rem, 1fr)", value: (row) => <GroupName profile={profile} groups={groups} row={row} />, sort: (row) => profile.objectName(first(row)) },
+    { key: "name", title: "object", width: "minmax(8rem, 1fr)", value: (row) => <GroupName groups={groups} row={row} />, sort: (row) => profile.objectName(first(row)) },
     { key: "kind", title: "kind", width: "6rem", minor: 3, value: (row) => profile.kindOf(first(row)), sort: (row) => profile.kindOf(first(row)) },
     { key: "bytes", title: "size", width: "6.5rem", numeric: true, descending: true, value: (row) => format.bytes(bytes(row)), sort: bytes },
     { key: "share", title: "share of total", width: "7rem", numeric: true, value: (row) => format.share(bytes(row), total) },

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups of alike objects: those with the same name, kind and call path, as loops make them. A table shows a group as
-// one row until the reader opens it. Rows of groups are numbered from profile.objectCount on.
+// Groups of alike objects: those with the same name, kind and call path, as loops make them, and variables of libraries
+// that nothing accesses, of which Thrust brings dozens. A table shows a group as one row until the reader opens it. Rows of groups are numbered from profile.objectCount on.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Profile } from "./data";
 import type { Grouping } from "./table";
 
 const LEAST = 3; // alike objects that become a group
+
+const LIBRARY = /^(cuda::(std|__)|thrust|cub|std|__gnu_cxx)/;
+
+const isIdleOfLibrary = (profile: Profile, i: number): boolean =>
+  profile.kindOf(i) === "global" &&
+  LIBRARY.test(profile.objectName(i)) &&
+  profile.touches[i].call.length === 0 &&
+  !profile.findingsOf.has(profile.objects.number[i]);
 
 const known = new WeakMap<Profile, Int32Array>();
 
@@ -16,7 +24,7 @@ function alike(profile: Profile): Int32Array {
   const { objects } = profile;
   const first = new Map<string, number>();
   out = Int32Array.from(objects.number, (_, i) => {
-    const key = `${objects.path[i]} ${objects.kind[i]} ${objects.counted[i]} ${profile.objectName(i)}`;
+    const key = isIdleOfLibrary(profile, i) ? "library" : `${objects.path[i]} ${objects.kind[i]} ${objects.counted[i]} ${profile.objectName(i)}`;
     const found = first.get(key);
     if (found === undefined) first.set(key, i);
     return found ?? i;
@@ -29,6 +37,8 @@ export interface Groups {
   rows: number[];
   selected: number; // row; -1: none
   grouping: Grouping;
+  // Returns the name of an object, or what all objects of a group have in common.
+  nameOf(row: number): string;
   // Returns the objects of a row.
   objectsOf(row: number): readonly number[];
   // Marks a row: an object is selected by the caller, a group is only marked.
@@ -59,6 +69,11 @@ export function useGroups(profile: Profile, objects: number[], selected: number)
     if (selected >= 0) setOpen((now) => new Set(now).add(profile.objectCount + firstOf[selected]));
   }, [selected]);
   const objectsOf = (row: number): readonly number[] => (row < profile.objectCount ? [row] : (parts.members.get(row - profile.objectCount) ?? []));
+  const nameOf = (row: number): string => {
+    const [first, ...others] = objectsOf(row);
+    const name = profile.objectName(first ?? 0);
+    return others.some((object) => profile.objectName(object) !== name) ? "idle variables of libraries" : name;
+  };
   const toggle = (row: number) => {
     const next = new Set(open);
     if (!next.delete(row)) next.add(row);
@@ -77,5 +92,5 @@ export function useGroups(profile: Profile, objects: number[], selected: number)
     setMarked(row < profile.objectCount ? -1 : row);
     return row >= profile.objectCount;
   };
-  return { rows: parts.rows, selected: marked >= 0 ? marked : selected, grouping, objectsOf, mark };
+  return { rows: parts.rows, selected: marked >= 0 ? marked : selected, grouping, nameOf, objectsOf, mark };
 }

@@ -188,7 +188,7 @@ export function Objects({ profile, state, search, theme }: ViewProps) {
   const worthOf = (row: number) => groups.objectsOf(row).reduce((most, i) => Math.max(most, worth[i]), 0);
   const columns: Column[] = [
     { key: "number", title: "#", width: "var(--lane-0)", numeric: true, value: (row) => (isOne(row) ? objects.number[row] : ""), sort: (row) => objects.number[first(row)] },
-    { key: "name", title: "object", width: "var(--lane-1)", value: (row) => <GroupName profile={profile} groups={groups} row={row} />, sort: (row) => profile.objectName(first(row)) },
+    { key: "name", title: "object", width: "var(--lane-1)", value: (row) => <GroupName groups={groups} row={row} />, sort: (row) => profile.objectName(first(row)) },
     { key: "bytes", title: "size", width: "var(--lane-2)", numeric: true, descending: true, value: (row) => format.bytes(bytes(row)), sort: bytes },
     { key: "findings", title: "findings", width: "var(--lane-3)", numeric: true, descending: true, value: (row) => count(row) || "", sort: count },
     { key: "worth", title: "worth", width: "var(--lane-4)", numeric: true, descending: true, value: (row) => (worthOf(row) ? format.bytes(worthOf(row)) : ""), sort: worthOf },
@@ -203,7 +203,7 @@ export function Objects({ profile, state, search, theme }: ViewProps) {
     title: (row, x, width) => {
       const at = fromPixel(view, width, x);
       const here = `here: ${axisText(axis, at, view)}`;
-      if (!isOne(row)) return `${format.count(groups.objectsOf(row).length)} alike objects, ${profile.objectName(first(row))}; ${here}`;
+      if (!isOne(row)) return `${format.count(groups.objectsOf(row).length)} alike objects, ${groups.nameOf(row)}; ${here}`;
       return `${profile.objectName(row)}: made by call ${objects.call[row] || "?"}, ${objects.end[row] ? `ended by call ${objects.end[row]}` : "never ended"}; ${here}`;
     },
   };

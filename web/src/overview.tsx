@@ -90,22 +90,22 @@ function Headline(props: ViewProps) {
 
 // The first call that failed: what follows from it explains other findings.
 function Failure({ profile }: ViewProps) {
-  const { failed_calls: failed, calls } = profile.head.summary;
-  if (failed === 0) return null;
+  const { failed_calls: failed, failure } = profile.head.summary;
+  if (failed === 0 && !failure) return null;
   let first = 0;
   while (first < profile.callCount && profile.callColumn(first, "result") === 0) first++;
   const place = first < profile.callCount ? profile.frames(profile.callColumn(first, "path")).find((frame) => frame.file) : undefined;
   return (
     <p class="failure" id="failure">
-      <b>{format.plural(failed, "call")}</b> of {format.count(calls)} failed
+      <b>{failure ?? `${format.plural(failed, "call")} failed`}</b>.
       {first < profile.callCount && (
         <>
-          ; the first is <a href={link({ call: profile.numbers[first] })}>call {format.count(profile.numbers[first])}</a>,{" "}
-          <code>{profile.functionOf(first)}</code>
-          {place && ` at ${format.baseName(place.file ?? "")}:${place.line}`} (CUresult {profile.callColumn(first, "result")})
+          {" "}
+          The first failed call is{" "}
+          <a href={link({ call: profile.numbers[first] })}>call {format.count(profile.numbers[first])}</a>, <code>{profile.functionOf(first)}</code>
+          {place && ` at ${format.baseName(place.file ?? "")}:${place.line}`} (CUresult {profile.callColumn(first, "result")}).
         </>
       )}
-      .
     </p>
   );
 }
@@ -304,7 +304,8 @@ function Printed({ profile }: ViewProps) {
     <ol class="printed">
       {profile.findings.filter((finding) => finding.worthwhile).slice(0, MOST_PRINTED).map((finding) => (
         <li>
-          <b>{finding.pattern}</b>, {finding.worth}
+          <b>{finding.pattern}</b>
+          {finding.place && ` ${shortPlace(finding.place)}`}, {finding.worth}
           <br />
           <Words text={finding.message} />
           <br />→ <Words text={finding.suggestion} />

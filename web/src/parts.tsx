@@ -77,10 +77,10 @@ export const matches = (search: string, ...texts: (string | null | undefined)[])
   !search || texts.some((text) => !!text && text.toLowerCase().includes(search));
 
 // The name of an object, or of a group with how many there are.
-export function GroupName({ profile, groups, row }: { profile: Profile; groups: Groups; row: number }) {
+export function GroupName({ groups, row }: { groups: Groups; row: number }) {
   const objects = groups.objectsOf(row);
   const isOpen = groups.grouping.isOpen(row);
-  const name = profile.objectName(objects[0] ?? 0);
+  const name = groups.nameOf(row);
   return (
     <span class="mono" title={name}>
       {isOpen !== null && (
