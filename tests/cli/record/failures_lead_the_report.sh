@@ -37,6 +37,10 @@ int main(int, char **argv)
         writes<<<1, 32>>>(a);
     if (!strcmp(argv[1], "traps"))
         traps<<<1, 32>>>(a);
+    if (!strcmp(argv[1], "shape")) {
+        good<<<1, 4096>>>(a);
+        exit(3);
+    }
     if (!strcmp(argv[1], "memory")) {
         cudaMalloc(&c, (size_t)1 << 50);
         exit(3);
@@ -65,7 +69,7 @@ int main(int, char **argv)
 }
 END
 "$nvcc" -g -o program -O3 -lineinfo -Wno-deprecated-gpu-targets -arch=compute_75 program.cu || exit 1
-for how in reads writes traps memory pointer query; do
+for how in reads writes traps shape memory pointer query; do
     echo "== $how"
     "$GLINT" record -f -q -o p.glint --device sim --no-cache -- ./program $how 2>/dev/null
     COLUMNS=80 "$GLINT" report p.glint | sed -n '2p'
