@@ -186,7 +186,7 @@ struct cache_block {
 
 struct cache_launch {
     const struct cache_record *records; // of one warp in their order, of different warps in any
-    size_t record_count;                // less than 2^32
+    size_t record_count;                // less than 2^30
     const struct cache_block *blocks;
     uint64_t block_count;     // less than 2^32
     uint32_t warps_per_block; // at least 1

@@ -50,11 +50,10 @@ static inline uint32_t cache_word_whole(uint64_t word)
     return word >> CACHE_WHOLE_SHIFT & 15;
 }
 
-// Returns the word with only these of its sectors.
-static inline uint64_t cache_word_keep(uint64_t word, uint32_t sectors)
+// Returns the word without these of its sectors.
+static inline uint64_t cache_word_drop(uint64_t word, uint32_t sectors)
 {
-    const uint32_t others = ~sectors & 15;
-    return word & ~(uint64_t)(others | others << CACHE_WHOLE_SHIFT);
+    return word & ~(uint64_t)(sectors | sectors << CACHE_WHOLE_SHIFT);
 }
 
 #endif

@@ -42,19 +42,12 @@ void cache_l1_flush(struct cache_l1 *l1)
     cache_level_clear(&l1->level);
 }
 
-// What is counted, and where.
-struct counting {
-    struct cache_l1_counts *counts;
-    struct cache_count *groups; // may be NULL
-};
-
-// Returns the word of a request with those sectors that go to L2.
-static inline __attribute__((always_inline)) uint64_t serve(struct cache_l1 *l1,
-                                                            enum cache_form form, uint64_t word,
-                                                            uint32_t owner, struct cache_spot spot,
-                                                            struct counting counting)
+// Runs an item, and leaves in it those sectors that go to L2. Returns its outcome.
+static inline __attribute__((always_inline)) uint8_t
+serve(struct cache_l1 *l1, enum cache_form form, struct cache_item *item, uint32_t set)
 {
-    const uint64_t line = cache_word_line(word);
+    const uint64_t word = item->word, line = cache_word_line(word);
+    const struct cache_spot spot = {set, cache_tag_of(line)};
     const uint32_t sectors = cache_word_sectors(word), kind = cache_word_kind(word);
     const bool allocates = kind == CACHE_LOAD || (kind == CACHE_STORE && l1->stores_allocate);
     struct cache_place place;
@@ -71,63 +64,57 @@ static inline __attribute__((always_inline)) uint64_t serve(struct cache_l1 *l1,
         }
     }
     // A store finds its line, whichever sectors are there.
-    const uint32_t of_line = place.found ? sectors : 0;
-    const struct cache_count one = {
-        .sectors = cache_count_of(sectors),
-        .hits = cache_count_of(kind == CACHE_STORE ? of_line : there),
-    };
-    struct cache_count *count = &counting.counts[owner].kinds[kind];
-    count->sectors += one.sectors;
-    count->hits += one.hits;
-    if (counting.groups)
-        cache_group_add(counting.groups, line, owner, one);
-    return cache_word_keep(word, sectors & ~(kind == CACHE_LOAD ? there : 0));
+    const uint32_t of_line = sectors & -(uint32_t)place.found;
+    const uint32_t hits = kind == CACHE_STORE ? of_line : there;
+    item->word = cache_word_drop(word, kind == CACHE_LOAD ? there : 0);
+    return (uint8_t)(sectors | hits << CACHE_HITS_SHIFT);
 }
 
-// Spots are found for several items at once, so that the CPU need not wait for each.
+// Sets are found for several items at once, so that the CPU need not wait for each.
 static inline __attribute__((always_inline)) void run_some(struct cache_l1 *l1,
                                                            enum cache_form form,
                                                            struct cache_item *items, size_t count,
-                                                           struct counting counting)
+                                                           uint8_t *outcomes)
 {
-    struct cache_spot spots[AT_ONCE];
+    uint32_t sets[AT_ONCE];
     for (size_t i = 0; i < count; i++)
-        spots[i] = cache_level_spot_of(&l1->level, cache_word_line(items[i].word));
-    for (size_t i = 0; i < count; i++) {
-        const uint64_t word = items[i].word;
-        if (cache_word_sectors(word))
-            items[i].word = serve(l1, form, word, items[i].owner, spots[i], counting);
-    }
+        sets[i] = cache_level_set_of(&l1->level, cache_word_line(items[i].word));
+    for (size_t i = 0; i < count; i++)
+        outcomes[i] = serve(l1, form, &items[i], sets[i]);
 }
 
 void cache_l1_run_items(struct cache_l1 *l1, struct cache_item *items, size_t count,
-                        struct cache_l1_counts *counts, struct cache_count *groups)
+                        uint8_t *outcomes)
 {
-    const struct counting counting = {counts, groups};
     for (size_t i = 0; i < count; i += AT_ONCE) {
         const size_t some = count - i < AT_ONCE ? count - i : AT_ONCE;
         if (l1->level.form == CACHE_LRU_4)
-            run_some(l1, CACHE_LRU_4, items + i, some, counting);
+            run_some(l1, CACHE_LRU_4, items + i, some, outcomes + i);
         else
-            run_some(l1, l1->level.form, items + i, some, counting);
+            run_some(l1, l1->level.form, items + i, some, outcomes + i);
     }
 }
 
 void cache_l1_run(struct cache_l1 *l1, struct cache_request *requests, size_t count,
                   struct cache_l1_counts *counts)
 {
-    struct cache_item items[AT_ONCE];
     for (size_t from = 0; from < count; from += AT_ONCE) {
         const size_t some = count - from < AT_ONCE ? count - from : AT_ONCE;
-        struct cache_request *each = requests + from;
-        for (size_t i = 0; i < some; i++)
-            items[i] = (struct cache_item){
-                .word = cache_word_of(each[i].line, each[i].kind, each[i].sectors, each[i].whole),
-                .owner = each[i].owner};
-        cache_l1_run_items(l1, items, some, counts, NULL);
+        struct cache_request *used[AT_ONCE];
+        struct cache_item items[AT_ONCE];
+        uint8_t outcomes[AT_ONCE];
+        size_t n = 0;
         for (size_t i = 0; i < some; i++) {
-            each[i].sectors = (uint8_t)cache_word_sectors(items[i].word);
-            each[i].whole = (uint8_t)cache_word_whole(items[i].word);
+            struct cache_request *each = &requests[from + i];
+            used[n] = each;
+            items[n].word = cache_word_of(each->line, each->kind, each->sectors, each->whole);
+            n += cache_word_sectors(items[n].word) != 0;
+        }
+        cache_l1_run_items(l1, items, n, outcomes);
+        for (size_t i = 0; i < n; i++) {
+            cache_outcome_add(&counts[used[i]->owner].kinds[used[i]->kind], outcomes[i]);
+            used[i]->sectors = (uint8_t)cache_word_sectors(items[i].word);
+            used[i]->whole = (uint8_t)cache_word_whole(items[i].word);
         }
     }
 }

@@ -3,11 +3,11 @@
 #ifndef GLINT_CACHE_L1_H
 #define GLINT_CACHE_L1_H
 
-#include "groups.h"
-#include "item.h"
+#include "tally.h"
 
-// Like cache_l1_run; counts also for groups of lines, unless `groups` is NULL.
+// Runs items, each of which has sectors, and leaves in them those that go to L2. Returns the
+// outcome of each.
 void cache_l1_run_items(struct cache_l1 *l1, struct cache_item *items, size_t count,
-                        struct cache_l1_counts *counts, struct cache_count *groups);
+                        uint8_t *outcomes);
 
 #endif

@@ -102,7 +102,8 @@ const struct cache_level *cache_l2_level(const struct cache_l2 *l2)
     return &l2->level;
 }
 
-// A request, its set, and whom all lines are counted for.
+// A request, its set, and whom all lines are counted for. Functions that are not compiled into the
+// loop over requests have parts of it, so that the CPU keeps all in registers.
 struct access {
     struct cache_l2 *l2;
     enum cache_form form;
@@ -171,17 +172,18 @@ static void clean(const struct cache_level *level, uint64_t *word, struct piece 
     *word = (*word | dirty) & ~((uint64_t)15 << CACHE_DIRTY_SHIFT);
 }
 
-// Writes another dirty line of the set of this one to memory, if there is one. Which one depends on
-// the line.
-static __attribute__((noinline)) void clean_another(const struct access *access, uint64_t *word)
+// Writes a dirty line of the set to memory, but not this one, if there is another. Which one
+// depends on the line of the spot.
+static __attribute__((noinline)) void clean_another(const struct cache_level *level,
+                                                    struct cache_spot spot, const uint64_t *word,
+                                                    struct piece *piece,
+                                                    struct cache_l2_counts *counts)
 {
-    const struct cache_level *level = &access->l2->level;
-    uint64_t *words = level->words + (size_t)(access->set + home_of(access->word)) * level->ways;
-    const uint32_t start = cache_tag_of(cache_word_line(access->word));
+    uint64_t *words = level->words + (size_t)spot.set * level->ways;
     for (uint32_t i = 0; i < level->ways; i++) {
-        uint64_t *other = words + ((start + i) & (level->ways - 1));
+        uint64_t *other = words + ((spot.tag + i) & (level->ways - 1));
         if (other != word && is_dirty(*other)) {
-            clean(level, other, access->piece, access->counts);
+            clean(level, other, piece, counts);
             return;
         }
     }
@@ -207,32 +209,36 @@ static inline __attribute__((always_inline)) void read_sectors(const struct acce
     *home |= missing;
 }
 
-// Returns the hits.
-static inline __attribute__((always_inline)) uint64_t load(const struct access *access)
+// Returns which sectors are hits.
+static inline __attribute__((always_inline)) uint32_t load(const struct access *access)
 {
     const uint32_t sectors = cache_word_sectors(access->word);
     const uint32_t near = near_of(access->word), home = home_of(access->word);
     uint64_t *word = line_in(access, near);
     const uint32_t there = *word & sectors;
-    if ((there != sectors) & (home != near)) {
+    // Of two conditions a compiler makes two branches, both of which are hard to predict.
+    const uint32_t asks_home = (sectors ^ there) * (home ^ near);
+    if (asks_home) {
         *word |= access->l2->fills[sectors];
         word = line_in(access, home);
     }
     read_sectors(access, word, sectors);
-    return cache_count_of(there);
+    return there;
 }
 
-// Of so many sectors that are not there, returns how many count as hits. What is left over is kept,
-// so that the share is right in the long run, and the same in each run.
-static __attribute__((noinline)) uint64_t hits_of(const struct access *access, uint32_t kind,
-                                                  uint64_t sectors)
+// Of these sectors, which are not there, returns those that count as hits: the first ones, of as
+// many as it should be. What is left over is kept, so that the share is right in the long run, and
+// the same in each run.
+static __attribute__((noinline)) uint32_t
+hits_of(const struct cache_preset *preset, struct piece *piece, uint32_t kind, uint32_t sectors)
 {
-    const struct cache_preset *preset = access->l2->preset;
     const uint32_t percent = kind == CACHE_STORE ? preset->part_stores_hit : preset->atomics_hit;
-    uint32_t *owed = &access->piece->owed[kind];
-    const uint64_t sum = *owed + sectors * percent;
-    *owed = (uint32_t)(sum % 100);
-    return sum / 100;
+    const uint32_t sum = piece->owed[kind] + (uint32_t)cache_count_of(sectors) * percent;
+    uint32_t others = sectors;
+    for (uint32_t i = 0; i < sum / 100; i++)
+        others &= others - 1;
+    piece->owed[kind] = sum % 100;
+    return sectors & ~others;
 }
 
 // What other partitions than the home have of these sectors is not valid any more.
@@ -250,8 +256,8 @@ static inline __attribute__((always_inline)) void drop_copies(const struct acces
     }
 }
 
-// Returns the hits.
-static inline __attribute__((always_inline)) uint64_t change(const struct access *access)
+// Returns which sectors are hits.
+static inline __attribute__((always_inline)) uint32_t change(const struct access *access)
 {
     const uint32_t sectors = cache_word_sectors(access->word), kind = cache_word_kind(access->word);
     const uint32_t near = near_of(access->word), home = home_of(access->word);
@@ -266,55 +272,42 @@ static inline __attribute__((always_inline)) uint64_t change(const struct access
     *cache_level_writer(&access->l2->level, word) = access->owner;
     access->piece->dirty += !dirty;
     if (access->piece->dirty > access->piece->most_dirty)
-        clean_another(access, word);
+        clean_another(&access->l2->level, spot_in(access, home), word, access->piece,
+                      access->counts);
     const uint32_t kept = kind == CACHE_STORE ? cache_word_whole(access->word) : 0;
     drop_copies(access, sectors);
     if (near != home && kept)
         *line_in(access, near) |= kept;
-    return cache_count_of(sectors & ~missing) +
-           (missing ? hits_of(access, kind, cache_count_of(missing)) : 0);
-}
-
-static inline __attribute__((always_inline)) void serve(const struct access *access,
-                                                        struct cache_count *groups)
-{
-    const uint32_t kind = cache_word_kind(access->word);
-    struct cache_count *count = &access->counts[access->owner].kinds[kind];
-    const struct cache_count one = {
-        .sectors = cache_count_of(access->word),
-        .hits = kind == CACHE_LOAD ? load(access) : change(access),
-    };
-    count->sectors += one.sectors;
-    count->hits += one.hits;
-    if (groups)
-        cache_group_add(groups, cache_word_line(access->word), access->owner, one);
+    return (sectors & ~missing) |
+           (missing ? hits_of(access->l2->preset, access->piece, kind, missing) : 0);
 }
 
 static inline __attribute__((always_inline)) void
 run_some(struct cache_l2 *l2, enum cache_form form, const struct cache_item *items,
-         const uint32_t *sets, size_t count, struct cache_l2_counts *counts,
-         struct cache_count *groups)
+         const uint32_t *sets, size_t count, struct cache_l2_counts *counts, uint8_t *outcomes)
 {
     const uint32_t partitions = l2->level.partitions;
     for (size_t i = 0; i < count; i++) {
+        const uint64_t word = items[i].word;
         const struct access access = {.l2 = l2,
                                       .form = form,
-                                      .word = items[i].word,
+                                      .word = word,
                                       .owner = items[i].owner,
                                       .set = sets[i] * partitions,
                                       .piece = piece_of(l2, sets[i]),
                                       .counts = counts};
-        serve(&access, groups);
+        const uint32_t hits = cache_word_kind(word) == CACHE_LOAD ? load(&access) : change(&access);
+        outcomes[i] = (uint8_t)(cache_word_sectors(word) | hits << CACHE_HITS_SHIFT);
     }
 }
 
 void cache_l2_run_items(struct cache_l2 *l2, const struct cache_item *items, const uint32_t *sets,
-                        size_t count, struct cache_l2_counts *counts, struct cache_count *groups)
+                        size_t count, struct cache_l2_counts *counts, uint8_t *outcomes)
 {
     if (l2->level.form == CACHE_LRU_16)
-        run_some(l2, CACHE_LRU_16, items, sets, count, counts, groups);
+        run_some(l2, CACHE_LRU_16, items, sets, count, counts, outcomes);
     else
-        run_some(l2, l2->level.form, items, sets, count, counts, groups);
+        run_some(l2, l2->level.form, items, sets, count, counts, outcomes);
 }
 
 // Makes an item of a request, and returns its set.
@@ -325,7 +318,7 @@ static inline uint32_t make_item(const struct cache_l2 *l2, const struct cache_r
         cache_word_of(request->line, request->kind, request->sectors, request->whole);
     item->word = cache_l2_word_of(&l2->level, word, near);
     item->owner = request->owner;
-    return cache_level_spot_of(&l2->level, request->line).set;
+    return cache_level_set_of(&l2->level, request->line);
 }
 
 // Finds sets, and has the CPU fetch them, for several requests at once. Returns how many items
@@ -356,18 +349,23 @@ void cache_l2_run(struct cache_l2 *l2, const struct cache_request *requests, siz
         const size_t some = count - i < AT_ONCE ? count - i : AT_ONCE;
         struct cache_item items[AT_ONCE];
         uint32_t sets[AT_ONCE];
+        uint8_t outcomes[AT_ONCE];
         const size_t used = l2->level.form == CACHE_LRU_16
                                 ? make_items(l2, CACHE_LRU_16, requests + i, some, items, sets)
                                 : make_items(l2, l2->level.form, requests + i, some, items, sets);
-        cache_l2_run_items(l2, items, sets, used, counts, NULL);
+        cache_l2_run_items(l2, items, sets, used, counts, outcomes);
+        for (size_t k = 0; k < used; k++)
+            cache_outcome_add(&counts[items[k].owner].kinds[cache_word_kind(items[k].word)],
+                              outcomes[k]);
     }
 }
 
 void cache_l2_copy(struct cache_l2 *l2, uint64_t line, struct cache_l2_counts *counts)
 {
-    struct cache_spot spot = cache_level_spot_of(&l2->level, line);
-    struct piece *piece = piece_of(l2, spot.set);
-    spot.set = spot.set * l2->level.partitions + cache_home_of(line, l2->level.partitions);
+    const uint32_t set = cache_level_set_of(&l2->level, line), partitions = l2->level.partitions;
+    struct piece *piece = piece_of(l2, set);
+    const struct cache_spot spot = {set * partitions + cache_home_of(line, partitions),
+                                    cache_tag_of(line)};
     const struct cache_place place = cache_level_copy(&l2->level, spot, line);
     leave(&l2->level, place, piece, counts);
     *place.word |= 15;
@@ -396,7 +394,7 @@ static uint32_t way_at(const struct cache_level *level, uint64_t set, uint32_t a
 static bool is_weak(const struct cache_level *level, uint64_t set, uint32_t age)
 {
     const struct cache_head_16 *head = (const struct cache_head_16 *)level->heads + set;
-    return level->form == CACHE_LRU_16 && age + head->weak + head->free >= level->ways;
+    return level->form == CACHE_LRU_16 && age >= head->used;
 }
 
 // Brings one line of a set, if it is sampled.
@@ -407,9 +405,10 @@ static void bring(const struct cache_level *from, uint64_t set, uint32_t age, st
     const uint64_t line = word >> CACHE_LINE_SHIFT, few = UINT64_MAX >> (64 - CACHE_LINE_SHIFT);
     if (word == cache_no_line || !cache_is_sampled(line, into->share))
         return;
-    struct cache_spot spot = cache_level_spot_of(into, line);
-    struct piece *piece = piece_of(thin, spot.set);
-    spot.set = spot.set * into->partitions + (uint32_t)(set % from->partitions);
+    const uint32_t set_into = cache_level_set_of(into, line);
+    const uint32_t partition = (uint32_t)(set % from->partitions);
+    struct piece *piece = piece_of(thin, set_into);
+    const struct cache_spot spot = {set_into * into->partitions + partition, cache_tag_of(line)};
     const struct cache_place place = is_weak(from, set, age)
                                          ? cache_level_copy(into, spot, line)
                                          : cache_level_use(into, into->form, spot, line, true);

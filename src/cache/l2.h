@@ -3,9 +3,8 @@
 #ifndef GLINT_CACHE_L2_H
 #define GLINT_CACHE_L2_H
 
-#include "groups.h"
-#include "item.h"
 #include "level.h"
+#include "tally.h"
 
 uint32_t cache_l2_share(const struct cache_l2 *l2);
 const struct cache_preset *cache_l2_preset(const struct cache_l2 *l2);
@@ -25,10 +24,10 @@ static inline uint64_t cache_l2_word_of(const struct cache_level *level, uint64_
     return word | home << CACHE_HOME_SHIFT | (uint64_t)near << CACHE_NEAR_SHIFT;
 }
 
-// Like cache_l2_run, for words of L2 and their sets; none is without sectors. Counts also for
-// groups of lines, unless `groups` is NULL. Different threads may run items of different pieces at
-// the same time, with counts of their own.
+// Like cache_l2_run, for words of L2 and their sets; none is without sectors. Counts only what
+// memory delivers and receives; returns the outcome of each. Different threads may run items of
+// different pieces at the same time, with counts of their own.
 void cache_l2_run_items(struct cache_l2 *l2, const struct cache_item *items, const uint32_t *sets,
-                        size_t count, struct cache_l2_counts *counts, struct cache_count *groups);
+                        size_t count, struct cache_l2_counts *counts, uint8_t *outcomes);
 
 #endif

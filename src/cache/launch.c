@@ -28,12 +28,13 @@ enum {
 // What a thread has to itself.
 struct worker {
     struct cache_l1 *l1;
-    struct cache_l1_counts *l1_counts;
-    struct cache_l2_counts *l2_counts;
-    struct cache_count *l1_groups, *l2_groups; // NULL if the model looks at all lines
-    struct cache_distances *distances;         // of L1, by group of owners
+    struct cache_tally l1_tally, l2_tally;
+    struct cache_l2_counts *memory;    // by owner: only `read` and `written` are used
+    struct cache_distances *distances; // of L1, by group of owners
     struct cache_room room;
-    uint32_t *sets; // of L2, of the items in the room
+    uint8_t *pieces;          // of L2, of the items in the room
+    struct cache_part *parts; // of a piece: what each multiprocessor has for it
+    uint32_t all_times;       // bits that any item has
     uint64_t steps;
     bool failed; // memory ran out
 };
@@ -51,6 +52,7 @@ struct run {
     // What L1s have left: by multiprocessor, from where its records would begin, and then by piece.
     // Within a piece they are in order of time.
     struct cache_item *left;
+    unsigned time_bits;
     uint32_t *piece_firsts; // of each multiprocessor: where its pieces begin, and where all end
     uint32_t *positions;    // only for distances: of the same, in order of time, where each is
 };
@@ -77,46 +79,55 @@ static bool count_reuse(const struct run *run, struct cache_reuse *reuse,
     return fine;
 }
 
-// Keeps those items that have sectors left. Returns how many these are.
-static size_t keep(struct cache_item *items, size_t count)
+// What is left of the items of a multiprocessor, before it is divided among pieces.
+struct rest {
+    struct cache_item *items;
+    uint8_t *pieces; // of each item
+    size_t count;
+    uint32_t counts[CACHE_PIECES]; // of items of each piece
+    uint32_t all_times;            // bits that any time has
+};
+
+// Keeps those items that have sectors left, and finds their partitions and sets in L2.
+static void keep(struct rest *rest, const struct cache_level *level, uint32_t near,
+                 const struct cache_item *items, size_t count)
 {
-    size_t kept = 0;
+    struct cache_item *kept = rest->items + rest->count;
+    uint8_t *pieces = rest->pieces + rest->count;
+    uint32_t all_times = 0;
     for (size_t i = 0; i < count; i++) {
-        const struct cache_item item = items[i];
-        items[kept] = item;
-        kept += cache_word_sectors(item.word) != 0;
+        const uint64_t word = items[i].word;
+        const uint32_t when = items[i].when;
+        const uint32_t set = cache_level_set_of(level, cache_word_line(word));
+        const uint32_t piece = cache_level_piece_of(level, set);
+        const bool keeps = cache_word_sectors(word);
+        kept->word = cache_l2_word_of(level, word, near);
+        kept->owner = items[i].owner;
+        kept->when = when | set << CACHE_TIME_BITS;
+        *pieces = (uint8_t)piece;
+        rest->counts[piece] += keeps;
+        kept += keeps;
+        pieces += keeps;
+        all_times |= when;
     }
-    return kept;
+    rest->count = (size_t)(kept - rest->items);
+    rest->all_times |= all_times;
 }
 
-// Finds the partitions and sets of items in L2, and divides them among pieces. That is done in the
-// other part of the room, which the CPU has in its cache, other than where they go.
-static void divide(struct run *run, struct worker *worker, size_t place, struct cache_item *items,
-                   size_t count)
+// Divides what is left of a multiprocessor among pieces. That is done in `spare`, which the CPU has
+// in its cache, other than where they go.
+static void divide(struct run *run, size_t place, struct rest *rest, struct cache_item *spare)
 {
-    const struct cache_level *level = cache_l2_level(run->l2);
-    const uint32_t near = cache_l2_near(run->l2, run->schedule.multiprocessors[place]);
     const uint32_t first = run->runs.record_firsts[place];
-    const struct cache_room *room = &worker->room;
-    struct cache_item *divided = items == room->items ? room->spare_items : room->items;
-    uint32_t pieces[CACHE_PIECES] = {0};
-    for (size_t i = 0; i < count; i++) {
-        items[i].word = cache_l2_word_of(level, items[i].word, near);
-        worker->sets[i] = cache_level_spot_of(level, cache_word_line(items[i].word)).set;
-        pieces[cache_level_piece_of(level, worker->sets[i])]++;
+    uint32_t *positions = run->positions ? run->positions + first : NULL;
+    cache_sum_up(rest->counts, 1, CACHE_PIECES, run->piece_firsts + place * (CACHE_PIECES + 1));
+    for (size_t i = 0; i < rest->count; i++) {
+        const uint32_t position = rest->counts[rest->pieces[i]]++;
+        spare[position] = rest->items[i];
+        if (positions)
+            positions[i] = first + position;
     }
-    cache_sum_up(pieces, 1, CACHE_PIECES, run->piece_firsts + place * (CACHE_PIECES + 1));
-    for (size_t i = 0; i < count; i++) {
-        const uint32_t set = worker->sets[i];
-        const uint32_t position = pieces[cache_level_piece_of(level, set)]++;
-        divided[position].word = items[i].word;
-        divided[position].owner = items[i].owner;
-        divided[position].when = items[i].when | set << CACHE_TIME_BITS;
-        if (run->positions)
-            run->positions[first + i] = first + position;
-    }
-    memcpy(run->left + first, divided, count * sizeof(*divided));
-    worker->steps += 3 * count;
+    memcpy(run->left + first, spare, rest->count * sizeof(*spare));
 }
 
 static void run_multiprocessor(void *context, size_t place, unsigned member)
@@ -134,10 +145,21 @@ static void run_multiprocessor(void *context, size_t place, unsigned member)
             worker->failed = true;
         cache_reuse_destroy(reuse);
     }
+    const struct cache_level *level = cache_l2_level(run->l2);
+    const uint32_t near = cache_l2_near(run->l2, run->schedule.multiprocessors[place]);
+    const struct cache_room *room = &worker->room;
+    struct rest rest = {.items = items, .pieces = worker->pieces};
     cache_l1_flush(worker->l1);
-    cache_l1_run_items(worker->l1, items, count, worker->l1_counts, worker->l1_groups);
-    worker->steps += 2 * count;
-    divide(run, worker, place, items, keep(items, count));
+    for (size_t from = 0; from < count; from += BATCH) {
+        const size_t size = count - from < BATCH ? count - from : BATCH;
+        uint8_t outcomes[BATCH];
+        cache_l1_run_items(worker->l1, items + from, size, outcomes);
+        cache_tally_count(&worker->l1_tally, items + from, outcomes, size);
+        keep(&rest, level, near, items + from, size);
+    }
+    divide(run, place, &rest, items == room->items ? room->spare_items : room->items);
+    worker->all_times |= rest.all_times;
+    worker->steps += 4 * count;
 }
 
 // --- L2 ------------------------------------------------------------------------------------------
@@ -158,20 +180,14 @@ static size_t count_piece(const struct run *run, size_t piece)
 static const struct cache_item *merge(const struct run *run, size_t piece, struct worker *worker,
                                       size_t *count)
 {
-    struct cache_item *items = worker->room.items;
-    uint32_t all_times = 0;
-    *count = 0;
     for (size_t place = 0; place < run->multiprocessors; place++) {
         const uint32_t *firsts = run->piece_firsts + place * (CACHE_PIECES + 1) + piece;
-        const struct cache_item *left = run->left + run->runs.record_firsts[place];
-        for (uint32_t i = firsts[0]; i < firsts[1]; i++) {
-            items[(*count)++] = left[i];
-            all_times |= left[i].when & TIME_MASK;
-        }
+        worker->parts[place] = (struct cache_part){
+            run->left + run->runs.record_firsts[place] + firsts[0], firsts[1] - firsts[0]};
     }
-    worker->steps += *count + run->multiprocessors;
-    return cache_sort_items(items, worker->room.spare_items, *count, cache_bits_of(all_times),
-                            &worker->steps);
+    worker->steps += run->multiprocessors;
+    return cache_sort_items(worker->parts, run->multiprocessors, worker->room.items,
+                            worker->room.spare_items, run->time_bits, count, &worker->steps);
 }
 
 static void run_piece(void *context, size_t piece, unsigned member)
@@ -184,14 +200,16 @@ static void run_piece(void *context, size_t piece, unsigned member)
     for (size_t from = 0; from < count; from += BATCH) {
         const size_t size = count - from < BATCH ? count - from : BATCH;
         uint32_t sets[BATCH];
+        uint8_t outcomes[BATCH];
         for (size_t i = 0; i < size; i++) {
             const struct cache_item *item = &items[from + i];
             sets[i] = level->piece_shift <= SET_BITS
                           ? (uint32_t)piece << level->piece_shift |
                                 (item->when >> CACHE_TIME_BITS & ((1u << level->piece_shift) - 1))
-                          : cache_level_spot_of(level, cache_word_line(item->word)).set;
+                          : cache_level_set_of(level, cache_word_line(item->word));
         }
-        cache_l2_run_items(run->l2, items + from, sets, size, worker->l2_counts, worker->l2_groups);
+        cache_l2_run_items(run->l2, items + from, sets, size, worker->memory, outcomes);
+        cache_tally_count(&worker->l2_tally, items + from, outcomes, size);
     }
     worker->steps += count;
 }
@@ -234,7 +252,7 @@ static void fini_room(struct worker *worker)
 {
     free(worker->room.items);
     free(worker->room.numbers);
-    free(worker->sets);
+    free(worker->pieces);
 }
 
 // Gives a worker room for so many items. Returns false if memory runs out.
@@ -246,17 +264,17 @@ static bool make_room(struct worker *worker, size_t count)
     room->spare_items = room->items + count;
     room->numbers = cache_allocate(2 * count, sizeof(*room->numbers));
     room->spare_numbers = room->numbers + count;
-    worker->sets = cache_allocate(count, sizeof(*worker->sets));
-    return room->items && room->numbers && worker->sets;
+    worker->pieces = cache_allocate(count, sizeof(*worker->pieces));
+    return room->items && room->numbers && worker->pieces;
 }
 
 static void fini_worker(struct worker *worker)
 {
     cache_l1_destroy(worker->l1);
-    free(worker->l1_counts);
-    free(worker->l2_counts);
-    free(worker->l1_groups);
-    free(worker->l2_groups);
+    cache_tally_fini(&worker->l1_tally);
+    cache_tally_fini(&worker->l2_tally);
+    free(worker->memory);
+    free(worker->parts);
     free(worker->distances);
     fini_room(worker);
 }
@@ -266,15 +284,12 @@ static bool init_worker(const struct run *run, struct worker *worker, size_t mos
     const size_t owners = (size_t)run->launch->owner_count + 1;
     const uint32_t share = cache_l2_share(run->l2);
     worker->l1 = cache_l1_create(cache_l2_preset(run->l2), run->launch->shared_bytes, share);
-    worker->l1_counts = calloc(owners, sizeof(*worker->l1_counts));
-    worker->l2_counts = calloc(owners, sizeof(*worker->l2_counts));
-    bool fine =
-        make_room(worker, most_records) && worker->l1 && worker->l1_counts && worker->l2_counts;
-    if (share < CACHE_ALL) {
-        worker->l1_groups = calloc(owners * CACHE_GROUPS, sizeof(*worker->l1_groups));
-        worker->l2_groups = calloc(owners * CACHE_GROUPS, sizeof(*worker->l2_groups));
-        fine = fine && worker->l1_groups && worker->l2_groups;
-    }
+    worker->memory = calloc(owners, sizeof(*worker->memory));
+    worker->parts = malloc((run->multiprocessors + 1) * sizeof(*worker->parts));
+    const bool groups = share < CACHE_ALL;
+    bool fine = make_room(worker, most_records) && worker->l1 && worker->memory && worker->parts &&
+                cache_tally_init(&worker->l1_tally, owners, groups) &&
+                cache_tally_init(&worker->l2_tally, owners, groups);
     if (run->reuse) {
         worker->distances = calloc((size_t)run->reuse->group_count + 1, sizeof(*worker->distances));
         fine = fine && worker->distances;
@@ -323,31 +338,21 @@ static bool prepare(struct run *run)
     if (!fine)
         return false;
     cache_team_run(run->threads, run->multiprocessors, run_multiprocessor, run);
-    for (unsigned i = 0; i < run->threads; i++)
+    uint32_t all_times = 0;
+    for (unsigned i = 0; i < run->threads; i++) {
+        all_times |= run->workers[i].all_times;
         fine = !run->workers[i].failed && make_room(&run->workers[i], most_requests(run)) && fine;
+    }
+    run->time_bits = cache_bits_of(all_times);
     return fine && (!run->reuse || count_l2_reuse(run, &run->workers[0].steps));
-}
-
-static void add_count(struct cache_count *sum, const struct cache_count *count)
-{
-    sum->sectors += count->sectors;
-    sum->hits += count->hits;
 }
 
 static void add_owner(struct cache_result *result, const struct worker *worker, uint32_t owner)
 {
-    const struct cache_l1_counts *l1 = &worker->l1_counts[owner];
-    const struct cache_l2_counts *l2 = &worker->l2_counts[owner];
-    for (unsigned i = 0; i < CACHE_KINDS; i++) {
-        add_count(&result->l1.kinds[i], &l1->kinds[i]);
-        add_count(&result->l2.kinds[i], &l2->kinds[i]);
-    }
-    result->l2.read += l2->read;
-    result->l2.written += l2->written;
-    for (unsigned i = 0; worker->l1_groups && i < CACHE_GROUPS; i++) {
-        add_count(&result->l1_groups[i], &worker->l1_groups[(size_t)owner * CACHE_GROUPS + i]);
-        add_count(&result->l2_groups[i], &worker->l2_groups[(size_t)owner * CACHE_GROUPS + i]);
-    }
+    cache_tally_sum(&worker->l1_tally, owner, result->l1.kinds, result->l1_groups);
+    cache_tally_sum(&worker->l2_tally, owner, result->l2.kinds, result->l2_groups);
+    result->l2.read += worker->memory[owner].read;
+    result->l2.written += worker->memory[owner].written;
 }
 
 static void add_distances(const struct run *run, const struct worker *worker)

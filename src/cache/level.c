@@ -102,6 +102,7 @@ void cache_level_clear(struct cache_level *level)
     for (uint64_t set = 0; level->form == CACHE_LRU_16 && set < sets; set++) {
         struct cache_head_16 *head = (struct cache_head_16 *)level->heads + set;
         head->order = 0x0123456789abcdefu;
+        head->used = 16 - FREE_AT_FIRST;
         head->free = FREE_AT_FIRST;
     }
     const bool ages = level->form == CACHE_ANY_FORM && level->policy == CACHE_LRU;
@@ -244,14 +245,14 @@ struct cache_place cache_level_copy(struct cache_level *level, struct cache_spot
     if (level->form != CACHE_LRU_16)
         return cache_level_use(level, level->form, spot, line, true);
     struct cache_head_16 *head = (struct cache_head_16 *)level->heads + spot.set;
-    const bool takes_free = head->free && (!head->weak || !has_most_weak(level, spot.set));
+    const uint32_t weak = 16 - head->used - head->free;
+    const bool takes_free = head->free && (!weak || !has_most_weak(level, spot.set));
     const uint32_t from = takes_free ? 15 : 15 - head->free; // where its way was in the order
-    if (takes_free || !head->weak) {
-        head->weak++;
+    if (takes_free || !weak)
         ++*cache_level_weak(level, spot.set);
-    }
+    head->used -= !takes_free && !weak;
     head->free -= takes_free;
-    const uint32_t to = 16 - head->free - head->weak;
+    const uint32_t to = head->used;
     const uint64_t order = head->order, way = order >> 4 * from & 15;
     const uint64_t before = ((uint64_t)1 << 4 * to) - 1;
     const uint64_t behind = from < 15 ? UINT64_MAX << (4 * from + 4) : 0;

@@ -78,24 +78,12 @@ static inline uint32_t cache_home_of(uint64_t line, uint32_t partitions)
                              : ((uint32_t)line + mixed) & mask;
 }
 
-// The multiplication is another one than that of cache_is_sampled: sampled lines would be alike.
-static inline uint8_t cache_tag_of(uint64_t line)
-{
-    return (uint8_t)(line * 0xd6e8feb86659fd93u >> 56);
-}
-
-// Where a line is looked for: a set of a partition, or of all partitions.
-struct cache_spot {
-    uint32_t set;
-    uint8_t tag;
-};
-
 // Of each run of as many lines as there are sets, each set has one, so that a range of memory that
 // fits has no conflicts; in which order is a matter of the run, so that no distance between lines
 // has them all in one set. Sampled lines are nearly as far from each other as their share says, so
 // that there is about one for each number. The quotient is found by a multiplication, and is one
 // too small at most. Lines of one set are of different runs, or near to each other.
-static inline struct cache_spot cache_level_spot_of(const struct cache_level *level, uint64_t line)
+static inline uint32_t cache_level_set_of(const struct cache_level *level, uint64_t line)
 {
     const uint64_t number = line * level->share / CACHE_ALL, sets = level->sets;
     uint64_t run = (uint64_t)((unsigned __int128)number * level->inverse >> 64);
@@ -105,8 +93,7 @@ static inline struct cache_spot cache_level_spot_of(const struct cache_level *le
     run += too_small;
     const uint64_t mixed = cache_mix(run);
     const uint64_t set = rest + (uint64_t)((unsigned __int128)mixed * sets >> 64);
-    return (struct cache_spot){.set = (uint32_t)(set < sets ? set : set - sets),
-                               .tag = cache_tag_of(line)};
+    return (uint32_t)(set < sets ? set : set - sets);
 }
 
 static inline uint32_t cache_level_piece_of(const struct cache_level *level, uint32_t set)
@@ -133,6 +120,18 @@ cache_level_prefetch(const struct cache_level *level, enum cache_form form, uint
 }
 
 // --- Use -----------------------------------------------------------------------------------------
+
+// The multiplication is another one than that of cache_is_sampled: sampled lines would be alike.
+static inline uint8_t cache_tag_of(uint64_t line)
+{
+    return (uint8_t)(line * 0xd6e8feb86659fd93u >> 56);
+}
+
+// Where a line is looked for: a set of a partition, or of all partitions.
+struct cache_spot {
+    uint32_t set;
+    uint8_t tag;
+};
 
 // The place of a line that counts as used now.
 struct cache_place {
@@ -189,20 +188,20 @@ static inline uint64_t cache_first_way(uint64_t equal)
     return (uint64_t)__builtin_ctzll(equal | (uint64_t)1 << 63) / 4;
 }
 
-// Returns the highest bit of the digit that a way is in the order.
-static inline uint64_t cache_order_place(uint64_t order, uint64_t way)
+// Returns the bits of the order up to the digit that a way is.
+static inline uint64_t cache_order_to(uint64_t order, uint64_t way)
 {
     const uint64_t other = order ^ way * cache_ones; // 0 where the way is
     const uint64_t zeros = (other - cache_ones) & ~other & cache_ones << 3;
-    return zeros & -zeros;
+    return zeros ^ (zeros - 1); // what follows the first zero of `zeros` need not be one
 }
 
-// A set of 16 ways: their tags, and their order, the last used first. The last of the order are
-// free; before these are *weak* lines, which were only copied, and not used since.
+// A set of 16 ways: their tags, and their order, the last used first. The first of the order were
+// used; then there are *weak* lines, which were only copied, and not used since; the last are free.
 struct cache_head_16 {
     cache_bytes tags;
     uint64_t order;
-    uint32_t weak, free;
+    uint32_t used, free;
 };
 
 // A tag that is equal is taken to mean the line, so that the CPU goes on before it has the word. If
@@ -222,15 +221,15 @@ cache_lru_16_use(struct cache_level *level, struct cache_spot spot, uint64_t lin
     }
     if (!add && missing)
         return (struct cache_place){0};
-    const uint64_t place = cache_order_place(order, way), before = (place << 1) - 1;
-    head->order = (order & ~before) | (order << 4 & before) | way;
-    const uint32_t at = (uint32_t)__builtin_ctzll(place) / 4;
-    const bool took_free = missing & (head->free > 0);
-    if (__builtin_expect(!took_free & (at + head->weak + head->free >= 16), 0)) {
-        head->weak--;
-        --*cache_level_weak(level, spot.set);
+    const uint64_t moved = cache_order_to(order, way);
+    head->order = cache_choose(moved, order << 4 | way, order);
+    if (__builtin_expect(head->used < 16 && moved >> 4 * head->used, 0)) {
+        if (missing && head->free)
+            head->free--;
+        else
+            --*cache_level_weak(level, spot.set);
+        head->used++;
     }
-    head->free -= took_free;
     ((uint8_t *)&head->tags)[way] = spot.tag;
     const uint64_t word = words[way];
     words[way] = cache_choose(missing, line << CACHE_LINE_SHIFT, word);
@@ -290,13 +289,6 @@ cache_level_use(struct cache_level *level, enum cache_form form, struct cache_sp
 static inline uint32_t *cache_level_writer(const struct cache_level *level, const uint64_t *word)
 {
     return &level->writers[word - level->words];
-}
-
-// Returns how many sectors these are.
-static inline uint64_t cache_count_of(uint64_t sectors)
-{
-    static const uint8_t counts[] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
-    return counts[sectors & 15];
 }
 
 #endif

@@ -195,41 +195,45 @@ struct making {
 
 // How far a warp is.
 struct position {
-    uint32_t owner, counter, time, turn;
-    bool began;
+    int64_t time; // -1 before its first record
+    uint32_t owner, counter, turn;
 };
 
 // Appends records of one warp. Time never goes back: they stay in order, whatever their counters
 // are.
 static void make_items(struct making *making, const struct cache_run *run, struct position *at)
 {
-    const uint64_t latest = ((uint64_t)1 << CACHE_TIME_BITS) - 1;
+    const int64_t latest = ((int64_t)1 << CACHE_TIME_BITS) - 1;
     const bool whole_instructions = making->order->whole_instructions;
     const struct cache_schedule *schedule = making->schedule;
+    const unsigned shift = schedule->shift;
     const struct cache_ordered_block block = schedule->blocks[cache_block_of(schedule, run->warp)];
     const struct cache_record *records = making->records + run->first;
     struct cache_item *items = making->items + making->count;
     uint64_t *numbers = making->numbers + making->count;
+    struct position now = *at;
+    uint32_t all_turns = 0;
     for (uint32_t i = 0; i < run->count; i++) {
         const struct cache_record *record = &records[i];
         const uint64_t exact = time_after(block.begin, record->counter, block.pace);
-        const uint64_t shifted = exact >> schedule->shift;
-        const uint32_t time = (uint32_t)(shifted < latest ? shifted : latest);
-        const bool later = !at->began | (time > at->time);
+        const int64_t shifted = (int64_t)(exact >> shift),
+                      time = shifted < latest ? shifted : latest;
+        const bool later = time > now.time;
         const bool goes_on =
-            whole_instructions & (record->owner == at->owner) & (record->counter == at->counter);
-        at->time = later ? time : at->time;
-        at->turn = (at->turn + !goes_on) & (later - 1u); // 0 if it is later; hard to predict
-        at->owner = record->owner;
-        at->counter = record->counter;
-        at->began = true;
+            whole_instructions & (record->owner == now.owner) & (record->counter == now.counter);
+        now.time = later ? time : now.time;
+        now.turn = (now.turn + !goes_on) & (later - 1u); // 0 if it is later; hard to predict
+        now.owner = record->owner;
+        now.counter = record->counter;
         items[i].word = cache_word_of(record->line, record->kind, record->sectors, record->whole);
-        items[i].owner = record->owner;
-        items[i].when = at->time;
-        numbers[i] = (uint64_t)at->turn << 32 | (making->count + i);
-        making->all_turns |= at->turn;
-        making->all_times |= at->time;
+        items[i].owner = now.owner;
+        items[i].when = (uint32_t)now.time;
+        numbers[i] = (uint64_t)now.turn << 32 | (making->count + i);
+        all_turns |= now.turn;
     }
+    *at = now;
+    making->all_turns |= all_turns;
+    making->all_times |= (uint32_t)now.time; // the latest of the run
     making->count += run->count;
 }
 
@@ -261,13 +265,16 @@ struct cache_item *cache_order_records(const struct cache_schedule *schedule,
     uint64_t *spare_numbers = numbers == room->numbers ? room->spare_numbers : room->numbers;
     struct cache_item *items = room->items, *spare = room->spare_items;
     struct making making = {schedule, order, records, items, numbers, 0, 0, 0};
-    struct position at = {0};
+    struct position at = {.time = -1};
     uint32_t warp = 0;
     for (size_t i = 0; i < run_count; i++) {
         const struct cache_run *run = &runs[by_warp ? (uint32_t)by_warp[i] : i];
         const size_t later = i + AHEAD < run_count ? i + AHEAD : i;
-        __builtin_prefetch(&records[runs[by_warp ? (uint32_t)by_warp[later] : later].first]);
-        at.began &= run->warp == warp;
+        const struct cache_run *soon = &runs[by_warp ? (uint32_t)by_warp[later] : later];
+        __builtin_prefetch(&records[soon->first]);
+        __builtin_prefetch(&records[soon->first + soon->count - 1]);
+        if (run->warp != warp)
+            at.time = -1;
         warp = run->warp;
         make_items(&making, run, &at);
     }
@@ -281,5 +288,7 @@ struct cache_item *cache_order_records(const struct cache_schedule *schedule,
         items = room->spare_items;
         spare = room->items;
     }
-    return cache_sort_items(items, spare, making.count, cache_bits_of(making.all_times), steps);
+    const struct cache_part all = {items, making.count};
+    size_t count;
+    return cache_sort_items(&all, 1, spare, items, cache_bits_of(making.all_times), &count, steps);
 }
