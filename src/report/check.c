@@ -108,7 +108,8 @@ static bool judge_findings(const struct report_check *check, const struct report
         const bool breaks =
             rule->kind == REPORT_RULE_TRAFFIC
                 ? finding->traffic_bytes > rule->limit
-                : (rule->pattern == ANALYZE_PATTERNS || rule->pattern == finding->pattern) &&
+                : (rule->pattern == ANALYZE_PATTERNS ? rule->has_limit || finding->worthwhile
+                                                     : rule->pattern == finding->pattern) &&
                       is_above(check, rule, &worth);
         if (breaks && !check->suppressed_by[i])
             good = add_finding(verdict, finding);

@@ -230,7 +230,8 @@ enum base_code report_text(struct profile *profile, const struct report_rules *r
         if (choice->verbose)
             report_text_peaks(&text);
         report_text_findings(&text);
-        if (!choice->verbose && report_lacks_lines(&data))
+        if (!choice->verbose && analyze_worthwhile_count(data.analysis) &&
+            report_lacks_lines(&data))
             base_buf_puts(&text.out, "  " REPORT_NO_LINES "\n");
         report_text_analyses(&text);
         if (choice->verbose) {
