@@ -82,6 +82,9 @@ uint32_t analyze_add_finding(struct analyze_run *run, const struct analyze_findi
 // of patterns that are about an object.
 uint64_t analyze_key_of(const struct analyze_run *run, const struct analyze_finding *finding);
 uint64_t analyze_key_of_object(const struct analyze_run *run, const struct analyze_object *object);
+// A key of objects that the same call path allocates with the same name and size. Whoever changes
+// the allocation for one of them changes it for all.
+uint64_t analyze_key_of_alike(const struct analyze_run *run, const struct analyze_object *object);
 // Adds what fixing a match of the finding changes.
 void analyze_add_change(struct analyze_run *run, uint32_t group, struct analyze_change change);
 // Adds what fixing it changes about one object, for computing the worth of several findings

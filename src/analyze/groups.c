@@ -74,6 +74,12 @@ uint64_t analyze_key_of_object(const struct analyze_run *run, const struct analy
     return base_hash(key, sizeof(key));
 }
 
+uint64_t analyze_key_of_alike(const struct analyze_run *run, const struct analyze_object *object)
+{
+    const uint64_t key[] = {analyze_key_of_object(run, object), object->bytes};
+    return base_hash(key, sizeof(key));
+}
+
 uint64_t analyze_key_of(const struct analyze_run *run, const struct analyze_finding *finding)
 {
     const struct analyze_description *description = analyze_describe(finding->pattern);

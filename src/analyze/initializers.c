@@ -2,11 +2,33 @@
 // Finds from which call on the memory of an object is needed. Copies from the host and sets at the
 // start of an object's life only initialize it. They can be delayed until something uses the
 // object: a set always, a copy if its source still holds the same bytes by then, which the
-// recording has looked at (src/inject/sources). A copy between objects is a use: its source may
-// change. Delaying is of no use if no other GPU API call runs in between.
+// recording has looked at (src/inject/sources). The recording looks when calls are made, so it does
+// not see what the GPU has yet to write: a copy from pinned memory cannot be delayed beyond a call
+// that writes there. A copy between objects is a use: its source may change. Delaying is of no use
+// if no other GPU API call runs in between.
 #include <stdlib.h>
 
 #include "analyses.h"
+
+// Lowers *until to the first call after the copy that writes to the host memory it reads from.
+static void stop_at_writes(const struct analyze_model *model, const struct analyze_touch *copy,
+                           uint32_t *until)
+{
+    for (uint32_t i = model->calls.items[copy->call].touches;
+         i < analyze_touches_end(model, copy->call); i++) {
+        const struct analyze_touch *source = &model->touches.items[i];
+        const struct analyze_object *host = &model->objects.items[source->object];
+        if (!(source->how & ANALYZE_READ) || !host->is_host)
+            continue;
+        const uint32_t *uses = model->uses + host->first_use;
+        size_t u =
+            base_search(0, host->use_count, k, model->touches.items[uses[k]].call <= copy->call);
+        for (; u < host->use_count && model->touches.items[uses[u]].call < *until; u++) {
+            if (model->touches.items[uses[u]].how & ANALYZE_WRITE)
+                *until = model->touches.items[uses[u]].call;
+        }
+    }
+}
 
 // Returns whether the access can be delayed. A copy whose source was looked at again can be delayed
 // until that call, which lowers *until.
@@ -18,6 +40,8 @@ static bool can_move(const struct analyze_model *model, const struct analyze_tou
         return false;
     if (kind == PROFILE_CALL_COPY && touch->kept && touch->kept - 1 < *until)
         *until = touch->kept - 1;
+    if (kind == PROFILE_CALL_COPY && touch->kept)
+        stop_at_writes(model, touch, until);
     return kind == PROFILE_CALL_SET || (kind == PROFILE_CALL_COPY && touch->kept);
 }
 

@@ -90,12 +90,13 @@ static bool take_edge(void *user, const struct profile_edge *edge)
 }
 
 // Takes where a call path is: the source lines of its frames and, where they are unknown, the
-// addresses. A compiler that unrolls a loop or makes several versions of a function makes several
-// call paths of one line.
+// addresses; and the line of the innermost frame, with the runtime function that it calls. A
+// compiler that unrolls a loop or makes several versions of a function makes several call paths of
+// one line.
 static bool take_path(void *user, const struct profile_path *path)
 {
     struct analyze_loading *loading = user;
-    uint64_t hash = path->truncated;
+    uint64_t hash = path->truncated, line = path->number;
     for (uint32_t i = 0; i < path->frame_count; i++) {
         const struct profile_frame *frame = &path->frames[i];
         const bool has_line = frame->file && frame->line;
@@ -103,11 +104,18 @@ static bool take_path(void *user, const struct profile_path *path)
                                 has_line ? (uint64_t)(uintptr_t)frame->file : frame->image,
                                 has_line ? frame->line : frame->offset};
         hash = base_hash(key, sizeof(key));
+        if (i == 0) {
+            const uint64_t own[] = {(uint64_t)(uintptr_t)path->called, key[1], key[2], key[3]};
+            line = base_hash(own, sizeof(own));
+        }
     }
     uint64_t *slot = base_map_put(&loading->model->places, path->number, NULL);
-    loading->failed |= !slot;
+    uint64_t *line_slot = base_map_put(&loading->model->lines, path->number, NULL);
+    loading->failed |= !slot || !line_slot;
     if (slot)
         *slot = path->frame_count ? hash : path->number;
+    if (line_slot)
+        *line_slot = line;
     return !loading->failed;
 }
 
@@ -231,6 +239,7 @@ void analyze_model_empty(struct analyze_model *model)
     base_array_fini(&model->sites);
     base_map_fini(&model->most_uneven);
     base_map_fini(&model->places);
+    base_map_fini(&model->lines);
     analyze_host_fini(&model->host);
     free(model->uses);
     free(model->parts);

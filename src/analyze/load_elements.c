@@ -57,10 +57,23 @@ static void add_read(struct analyze_loading *loading, uint32_t object, uint64_t 
         *row = (struct analyze_loading_read){object, start, start + bytes};
 }
 
-// Lists what copies read, sorted and without overlaps.
+// The driver chose the pitch of an object, so the padding behind its rows counts as used.
+static void add_padding(struct analyze_loading *loading, uint32_t object)
+{
+    const struct analyze_object *row = &loading->model->objects.items[object];
+    const uint64_t rows = row->padding ? row->bytes / row->pitch : 0;
+    if (rows > MOST_ROWS)
+        add_read(loading, object, 0, row->bytes);
+    for (uint64_t k = 0; k < rows && rows <= MOST_ROWS && !loading->failed; k++)
+        add_read(loading, object, (k + 1) * row->pitch - row->padding, row->padding);
+}
+
+// Lists what copies read, and padding, sorted and without overlaps.
 static void list_reads(struct analyze_loading *loading)
 {
     const struct analyze_model *model = loading->model;
+    for (uint32_t i = 0; i < model->objects.count && !loading->failed; i++)
+        add_padding(loading, i);
     for (size_t i = 0; i < model->touches.count && !loading->failed; i++) {
         const struct analyze_touch *touch = &model->touches.items[i];
         if (touch->is_kernel || !(touch->how & ANALYZE_READ))

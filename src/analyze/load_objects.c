@@ -60,6 +60,10 @@ static bool take_object(void *user, const struct profile_object *object)
                                    .is_host = is_host(object->kind),
                                    .elsewhere = is_elsewhere(object->kind),
                                    .is_addressed = object->kind == PROFILE_OBJECT_GLOBAL};
+    if (object->kind == PROFILE_OBJECT_PITCHED && object->pitch > object->width_bytes) {
+        row->pitch = object->pitch;
+        row->padding = object->pitch - object->width_bytes;
+    }
     loading->failed |=
         !analyze_beyond_add(&loading->beyond, object, (uint32_t)(model->objects.count - 1));
     if (listener)

@@ -105,6 +105,7 @@ struct analyze_object {
     uint32_t needed;
     bool is_unused; // nothing accesses it, or only copies and sets that write to it
     uint32_t first_part, part_count; // its parts, in model->parts
+    uint64_t pitch, padding; // of pitched memory, bytes: of a row, and behind its data; else 0
 };
 
 struct analyze_stream {
@@ -323,6 +324,7 @@ struct analyze_model {
     size_t unseen_count, hidden_count, launch_count;
     uint64_t unseen_because[ANALYZE_UNSEEN_REASONS]; // calls
     struct base_map places; // number of a call path to a hash of its source lines
+    struct base_map lines;  // number of a call path to a hash of the line that makes the call
     struct analyze_host host;
     bool ended;           // the program ended by itself: what was not freed is never freed
     bool dropped;         // calls or objects are missing
@@ -396,6 +398,14 @@ static inline uint64_t analyze_uneven_key(uint32_t object, uint32_t kernel)
 {
     return (uint64_t)object << 32 | kernel;
 }
+
+// uses.c: returns the first access of the call to the object; NULL if there is none.
+const struct analyze_touch *analyze_access_of(const struct analyze_model *model, uint32_t call,
+                                              uint32_t object);
+// Returns whether the call is a copy or set that writes the whole object in one piece.
+bool analyze_overwrites(const struct analyze_model *model, uint32_t call, uint32_t object);
+// Returns the width in bytes of the narrowest store of the kernel; 0: unknown.
+uint32_t analyze_narrowest_store(const struct analyze_model *model, uint32_t kernel);
 
 // Return the index of the call or object with that number; NONE if there is none.
 uint32_t analyze_find_call(const struct analyze_model *model, uint64_t number);

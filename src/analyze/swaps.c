@@ -154,8 +154,12 @@ double analyze_host_rate(const struct analyze_model *model)
 static void add_up(const struct analyze_model *model, struct analyze_swaps *swaps)
 {
     const double rate = analyze_host_rate(model);
-    for (size_t i = 0; i < swaps->rows.count; i++)
-        swaps->copied_bytes += 2 * model->objects.items[swaps->rows.items[i].object].bytes;
+    // What is overwritten afterwards is freed and allocated again, and need not be copied.
+    for (size_t i = 0; i < swaps->rows.count; i++) {
+        const struct analyze_swap *swap = &swaps->rows.items[i];
+        if (!analyze_overwrites(model, swap->after, swap->object))
+            swaps->copied_bytes += 2 * model->objects.items[swap->object].bytes;
+    }
     swaps->copy_ns = rate > 0 ? (uint64_t)((double)swaps->copied_bytes / rate) : 0;
     if (swaps->rows.count)
         qsort(swaps->rows.items, swaps->rows.count, sizeof(*swaps->rows.items), by_object);

@@ -190,3 +190,37 @@ bool analyze_is_passed(const struct analyze_model *model, const struct analyze_o
     }
     return false;
 }
+
+uint32_t analyze_narrowest_store(const struct analyze_model *model, uint32_t kernel)
+{
+    const struct analyze_site *sites = model->sites.items;
+    uint32_t narrowest = 0;
+    for (size_t at = base_search(0, model->sites.count, i, sites[i].kernel < kernel);
+         at < model->sites.count && sites[at].kernel == kernel; at++) {
+        if (sites[at].access == PROFILE_SITE_LOAD)
+            continue;
+        if (!sites[at].bytes)
+            return 0;
+        if (!narrowest || sites[at].bytes < narrowest)
+            narrowest = sites[at].bytes;
+    }
+    return narrowest;
+}
+
+const struct analyze_touch *analyze_access_of(const struct analyze_model *model, uint32_t call,
+                                              uint32_t object)
+{
+    const uint32_t end = analyze_touches_end(model, call);
+    for (uint32_t i = model->calls.items[call].touches; i < end; i++) {
+        if (model->touches.items[i].object == object)
+            return &model->touches.items[i];
+    }
+    return NULL;
+}
+
+bool analyze_overwrites(const struct analyze_model *model, uint32_t call, uint32_t object)
+{
+    const struct analyze_touch *touch = analyze_access_of(model, call, object);
+    return touch && !touch->is_kernel && touch->how == ANALYZE_WRITE && touch->rows == 1 &&
+           touch->offset == 0 && touch->row_bytes == model->objects.items[object].bytes;
+}

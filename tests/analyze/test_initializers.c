@@ -20,7 +20,25 @@ static void keep(struct analyze_model *model, uint32_t copy, uint32_t until)
     model->touches.items[model->calls.items[copy].touches].kept = until + 1;
 }
 
-enum how { KEPT, CHANGED, KEPT_TO_FIRST, SET, SET_AND_KEPT, UNSEEN, BETWEEN_OBJECTS, HOWS };
+enum how {
+    KEPT,
+    CHANGED,
+    KEPT_TO_FIRST,
+    SET,
+    SET_AND_KEPT,
+    UNSEEN,
+    BETWEEN_OBJECTS,
+    PINNED,
+    PINNED_AND_WRITTEN, // by the first launch, after the copy
+    HOWS,
+};
+
+static uint32_t add_pinned(struct analyze_model *model)
+{
+    const uint32_t host = add_object(model, PROFILE_OBJECT_PINNED, 4096);
+    model->objects.items[host].is_host = true;
+    return host;
+}
 
 // Two chained products with all inputs copied up front: c = a b, e = c d. With d delayed, and e, a
 // and b are no longer needed when d and e are.
@@ -31,6 +49,8 @@ static struct analysis *make_products(enum how how)
     const uint32_t a = allocate(&model, 4096), b = allocate(&model, 4096),
                    c = allocate(&model, 4096), d = allocate(&model, 4096),
                    e = allocate(&model, 4096);
+    const bool is_pinned = how == PINNED || how == PINNED_AND_WRITTEN;
+    const uint32_t host = is_pinned ? add_pinned(&model) : ANALYZE_NONE;
     uint32_t copy = ANALYZE_NONE;
     copy_in(&model, a, 0, 4096);
     copy_in(&model, b, 0, 4096);
@@ -40,14 +60,18 @@ static struct analysis *make_products(enum how how)
         copy = copy_in(&model, d, 0, 4096);
     if (how == BETWEEN_OBJECTS)
         touch(&model, a, ANALYZE_READ)->rows = 1;
+    if (is_pinned)
+        touch(&model, host, ANALYZE_READ)->rows = 1;
     const uint32_t first = launch_on(&model, a, b, c);
+    if (how == PINNED_AND_WRITTEN)
+        uses(&model, host, ANALYZE_WRITE);
     if (how == UNSEEN)
         model.calls.items[first].flags |= ANALYZE_UNSEEN;
     const uint32_t second = launch_on(&model, c, d, e);
     copy_out(&model, e, 0, 4096);
     for (uint32_t o = a; o <= e; o++)
         release(&model, o);
-    if (how == KEPT || how == SET_AND_KEPT || how == UNSEEN)
+    if (how == KEPT || how == SET_AND_KEPT || how == UNSEEN || is_pinned)
         keep(&model, copy, second);
     if (how == KEPT_TO_FIRST)
         keep(&model, copy, first);
@@ -57,7 +81,8 @@ static struct analysis *make_products(enum how how)
 static void initializers_are_delayed_where_that_is_surely_right(void **state)
 {
     (void)state;
-    static const bool is_delayed[HOWS] = {[KEPT] = true, [SET] = true, [SET_AND_KEPT] = true};
+    static const bool is_delayed[HOWS] = {
+        [KEPT] = true, [SET] = true, [SET_AND_KEPT] = true, [PINNED] = true};
     for (unsigned how = 0; how < HOWS; how++) {
         struct analysis *analysis = make_products((enum how)how);
         print_message("case %u\n", how);
@@ -165,6 +190,9 @@ static size_t count_dead(uint64_t elements, unsigned how, bool read_back, uint64
 {
     struct analyze_model model;
     model_begin(&model);
+    struct analyze_site *site = base_array_push(&model.sites);
+    assert_non_null(site);
+    *site = (struct analyze_site){.kernel = 1, .site = 1, .bytes = 4, .access = PROFILE_SITE_STORE};
     const uint32_t a = allocate(&model, 4096);
     set(&model, a, 0, 4096);
     launch(&model, LEGACY, 1);
@@ -228,6 +256,36 @@ static void an_idle_object_at_the_peak_can_be_moved_to_the_host(void **state)
     }
 }
 
+// Two large objects: one is idle at the peak. Nothing is copied if it is overwritten afterwards.
+static void what_is_overwritten_afterwards_need_not_be_moved(void **state)
+{
+    (void)state;
+    for (unsigned overwritten = 0; overwritten < 2; overwritten++) {
+        struct analyze_model model;
+        model_begin(&model);
+        const uint32_t a = allocate(&model, 65536);
+        for (unsigned round = 0; round < 2; round++) {
+            if (round == 0 || overwritten)
+                copy_in(&model, a, 0, 65536);
+            launch(&model, LEGACY, 1);
+            uses(&model, a, ANALYZE_READ);
+            if (round)
+                break;
+            const uint32_t b = allocate(&model, 65536);
+            launch(&model, LEGACY, 2);
+            uses(&model, b, ANALYZE_READ | ANALYZE_WRITE);
+            copy_out(&model, b, 0, 65536);
+            release(&model, b);
+        }
+        release(&model, a);
+        struct analysis *analysis = analyze(&model, analyze_default_thresholds());
+        assert_int_equal(analysis->levels.swapped, 65536);
+        assert_int_equal(analysis->levels.swaps, 1);
+        assert_int_equal(analysis->levels.copied_bytes, overwritten ? 0 : 2 * 65536);
+        analyze_free(analysis);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -237,6 +295,7 @@ int main(void)
         cmocka_unit_test(a_program_that_did_not_end_leaves_nothing_unread),
         cmocka_unit_test(a_set_that_a_kernel_overwrites_completely_is_dead),
         cmocka_unit_test(an_idle_object_at_the_peak_can_be_moved_to_the_host),
+        cmocka_unit_test(what_is_overwritten_afterwards_need_not_be_moved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

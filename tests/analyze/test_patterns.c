@@ -825,16 +825,17 @@ static void how_many_elements_others_may_touch_again_is_a_threshold(void **state
     for (uint64_t again = 9; again <= 11; again++) {
         for (uint32_t most = 10; most <= 11; most++) {
             struct analyze_model model;
-            make_slices(&model, 10, 100, 0);
-            model.calls.count--; // 10 * again of the 1000 elements
-            for (unsigned i = 0; i < 10; i++) {
-                launch(&model, LEGACY, 2);
-                struct analyze_touch *row = uses(&model, 0, ANALYZE_READ);
-                row->elements = again;
-                row->new_elements = 0;
+            model_begin(&model);
+            const uint32_t a = allocate(&model, 4000);
+            for (unsigned i = 0; i < 20; i++) { // 10 * again of the 1000 elements
+                launch(&model, LEGACY, 1 + i % 2);
+                struct analyze_touch *row = uses(&model, a, i % 2 ? ANALYZE_READ : ANALYZE_WRITE);
+                row->elements = i % 2 ? again : 100;
+                row->new_elements = i % 2 ? 0 : 100;
+                row->shared_elements = i % 2 ? again : 0;
                 row->element_bytes = 4;
             }
-            release(&model, 0);
+            release(&model, a);
             *analyze_threshold(&thresholds, "retouched-percent") = most;
             struct analysis *analysis = analyze(&model, thresholds);
             assert_int_equal(analysis->finding_count, again <= most);

@@ -2,8 +2,10 @@
 // dead-write: all bytes that a copy or set writes are overwritten before anything reads one of
 // them, or nothing ever reads them. The analysis follows bytes, not objects. A kernel that reads
 // the object, and a copy that reads one of the bytes, end the search. A kernel that only writes
-// overwrites the object if it has written all elements. The fix removes the write. Writes of one
-// call path to one object are one finding.
+// overwrites the object if it has written all elements, with stores that are at least as wide as an
+// element: of narrower ones, it is unknown whether they have written all of its bytes. The fix
+// removes the write. Writes of one call path to one object are one finding. The same line may also
+// make writes that are needed; then the fix skips only those that are not.
 #include <assert.h>
 #include <stdlib.h>
 
@@ -26,13 +28,20 @@ struct dead {           // dead writes to one object from one call path
     uint64_t times, bytes, gpu_ns;
 };
 
+struct dead_writes { // of a finding
+    uint64_t needed; // other writes that the same line makes
+    bool by_kernel;  // a kernel overwrites it
+    bool in_graph;   // it is a node of a graph
+};
+
 struct write_search {
     struct analyze_run *run;
     BASE_ARRAY(struct pending) pending;
     struct object_writes **objects;
     BASE_ARRAY(struct dead) dead;
-    struct base_map index; // object and call path to index + 1 in dead
-    uint64_t epoch;        // incremented at each launch that may touch anything
+    struct base_map index;  // object and call path to index + 1 in dead
+    struct base_map needed; // line, or node of a graph, to the number of its needed writes
+    uint64_t epoch;         // incremented at each launch that may touch anything
 };
 
 static struct object_writes *writes_of(struct write_search *looking, uint32_t object)
@@ -77,19 +86,77 @@ static void report(struct write_search *looking, const struct pending *dead, uin
         row->gpu_ns += call->gpu_ns;
 }
 
-static void add(struct analyze_run *run, const struct dead *dead)
+// --- Findings ------------------------------------------------------------------------------------
+
+// Returns a key for what makes the access: the line of its call, or the node of its graph.
+static uint64_t line_of(const struct analyze_model *model, const struct analyze_touch *touch)
 {
+    const struct analyze_call *call = &model->calls.items[touch->call];
+    const uint64_t node[] = {call->graph, touch->node, 1};
+    if (call->kind == PROFILE_CALL_GRAPH_LAUNCH)
+        return call->graph ? base_hash(node, sizeof(node)) : UINT64_MAX - touch->call;
+    const uint64_t *line = call->path ? base_map_get(&model->lines, call->path) : NULL;
+    return line ? *line : call->path ? call->path : UINT64_MAX - touch->call;
+}
+
+static void add_needed(struct write_search *looking, uint64_t line)
+{
+    uint64_t *count = base_map_put(&looking->needed, line, NULL);
+    looking->run->failed |= !count;
+    if (count)
+        ++*count;
+}
+
+// Counts the needed writes of each line. A copy or set is needed if it writes something that is not
+// dead, or nothing that is known.
+static void count_needed(struct write_search *looking, uint32_t index)
+{
+    const struct analyze_model *model = looking->run->model;
+    const struct analyze_call *call = &model->calls.items[index];
+    const uint32_t end = analyze_touches_end(model, index);
+    const bool is_graph = call->kind == PROFILE_CALL_GRAPH_LAUNCH;
+    if (!(call->flags & ANALYZE_WORKS) ||
+        (!is_graph && call->kind != PROFILE_CALL_COPY && call->kind != PROFILE_CALL_SET))
+        return;
+    bool any_dead = false, any_needed = false;
+    for (uint32_t i = call->touches; i < end; i++) {
+        const struct analyze_touch *touch = &model->touches.items[i];
+        if (touch->is_kernel || !(touch->how & ANALYZE_WRITE))
+            continue;
+        any_dead |= looking->run->dead[i];
+        any_needed |= !looking->run->dead[i];
+        if (is_graph && !looking->run->dead[i])
+            add_needed(looking, line_of(model, touch));
+    }
+    const struct analyze_touch own = {.call = index};
+    if (!is_graph && (any_needed || !any_dead))
+        add_needed(looking, line_of(model, &own));
+}
+
+static void add(struct write_search *looking, const struct dead *dead)
+{
+    struct analyze_run *run = looking->run;
     const struct analyze_touch *touch = &run->model->touches.items[dead->touch];
+    const uint64_t *needed = base_map_get(&looking->needed, line_of(run->model, touch));
     struct analyze_finding finding =
         analyze_begin_finding(run, ANALYZE_DEAD_WRITE, touch->object, touch->call, dead->by);
+    const struct dead_writes writes = {.needed = needed ? *needed : 0,
+                                       .by_kernel = finding.other_kernel != 0,
+                                       .in_graph = finding.kind == PROFILE_CALL_GRAPH_LAUNCH};
+    // A node cannot be skipped in some launches of its graph.
+    if (writes.in_graph && writes.needed)
+        return;
     if (dead->by != ANALYZE_NONE)
         analyze_set_distance(run->model, &finding, touch->call, dead->by);
-    finding.aspect = dead->by == ANALYZE_NONE;
+    analyze_set_payload(&finding, writes);
+    finding.aspect = (unsigned)(dead->by == ANALYZE_NONE) | (unsigned)writes.by_kernel << 1;
     finding.times = dead->times;
     finding.traffic_bytes = dead->bytes;
     finding.gpu_ns = dead->gpu_ns;
     analyze_add_finding(run, &finding);
 }
+
+// --- The search ----------------------------------------------------------------------------------
 
 // Removes bytes from pending writes because they are read, or overwritten by the call `by`.
 static void take_away(struct write_search *looking, struct base_intervals *map, uint64_t offset,
@@ -151,7 +218,8 @@ static void write_bytes(struct write_search *looking, uint32_t index)
 static void look_at_kernel(struct write_search *looking, const struct analyze_touch *touch)
 {
     struct object_writes *writes = looking->objects[touch->object];
-    const uint64_t bytes = looking->run->model->objects.items[touch->object].bytes;
+    const struct analyze_model *model = looking->run->model;
+    const uint64_t bytes = model->objects.items[touch->object].bytes;
     uint64_t written;
     if (!writes || writes->epoch != looking->epoch)
         return;
@@ -159,7 +227,8 @@ static void look_at_kernel(struct write_search *looking, const struct analyze_to
         base_intervals_fini(&writes->bytes);
     else if (touch->elements != PROFILE_UNKNOWN && touch->element_bytes &&
              !__builtin_mul_overflow(touch->elements, (uint64_t)touch->element_bytes, &written) &&
-             written >= bytes)
+             written >= bytes &&
+             analyze_narrowest_store(model, touch->kernel) >= touch->element_bytes)
         take_away(looking, &writes->bytes, 0, bytes, false, touch->call);
 }
 
@@ -213,8 +282,10 @@ static void find(struct analyze_run *run)
         look_at(&looking, i);
     for (uint32_t i = 0; i < model->objects.count && !run->failed; i++)
         look_at_rest(&looking, i);
+    for (uint32_t i = 0; i < model->calls.count && !run->failed && looking.dead.count; i++)
+        count_needed(&looking, i);
     for (size_t i = 0; i < looking.dead.count && !run->failed; i++)
-        add(run, &looking.dead.items[i]);
+        add(&looking, &looking.dead.items[i]);
     for (size_t i = 0; looking.objects && i < model->objects.count; i++) {
         if (looking.objects[i])
             base_intervals_fini(&looking.objects[i]->bytes);
@@ -224,6 +295,7 @@ static void find(struct analyze_run *run)
     base_array_fini(&looking.pending);
     base_array_fini(&looking.dead);
     base_map_fini(&looking.index);
+    base_map_fini(&looking.needed);
 }
 
 // --- The description -----------------------------------------------------------------------------
@@ -231,6 +303,10 @@ static void find(struct analyze_run *run)
 static const struct analyze_field fields[] = {
     {"overwritten_by", "the call that overwrites the last byte of it; 0: nothing reads it",
      ANALYZE_SHARED(NUMBER_OF_CALL, other_call)},
+    {"needed", "other copies and sets that the same line makes, and that are needed",
+     ANALYZE_OWN(COUNT, struct dead_writes, needed), .unit = "needed write"},
+    {"by_kernel", NULL, ANALYZE_OWN(FLAG, struct dead_writes, by_kernel)},
+    {"in_graph", NULL, ANALYZE_OWN(FLAG, struct dead_writes, in_graph)},
     {0},
 };
 
@@ -239,7 +315,7 @@ const struct analyze_description analyze_dead_write = {
     .title = "Written, but never read",
     .definition = "A copy or set writes data that is overwritten before anything reads it, or that "
                   "nothing ever reads.",
-    .remedy = "Remove the call that writes it.",
+    .remedy = "Remove the call that writes it; or skip it where nothing reads what it writes.",
     .paper = "DrGPUM, definition 3.7",
     .needs = ANALYZE_INPUT_OBJECTS,
     .roles = {[ANALYZE_CALL] = {"written for nothing", "the write"},
@@ -253,6 +329,13 @@ const struct analyze_description analyze_dead_write = {
         "before anything reads it{else}nothing reads it afterwards{end}{if repeated}; this "
         "happens {times} times{end}"
         "{end}",
-    .suggestion = "remove {call}",
+    .suggestion =
+        "{if brief}{if in_graph}leave the copy or set out of the graph{elif needed}skip "
+        "{call:name} "
+        "then: its line makes {needed:unit}, too{else}remove {call}{end}{else}"
+        "{if in_graph}leave the copy or set out of the graph{elif needed}skip {call} in that case: "
+        "the same line makes {needed:unit}, too{else}remove {call}{end}{if by_kernel}, if "
+        "{other_call} overwrites all of it for other inputs, too{end}"
+        "{end}",
     .find = find,
 };

@@ -26,7 +26,8 @@ enum { HIGH_PERCENT = 80 };
 struct slack {
     uint64_t elements, touched, element_bytes;
     uint64_t enough_bytes, slack_bytes;
-    double fragmentation;                                // 0 to 1
+    uint64_t others_bytes; // that other objects need which the same line allocates; 0: not more
+    double fragmentation;  // 0 to 1
     uint64_t largest_first, largest_last, largest_count; // elements: the largest untouched piece
     bool has_fragmentation;                              // it and that piece are known, from maps
     bool is_enough_known, is_pool;
@@ -43,11 +44,12 @@ static const struct analyze_map *map_of(const struct analyze_model *model, uint3
     return at < model->maps.count && maps[at].object == object ? &maps[at] : NULL;
 }
 
-// Sums up the elements that launches touched, and the bytes that copies read. Returns false if some
-// launches did not record them.
+// Sums up the elements that launches touched, and the bytes that copies read or that are padding.
+// Returns false if some launches did not record them.
 static bool sum_touched(const struct analyze_model *model, const struct analyze_object *object,
                         struct analyze_map *sum, uint64_t *read)
 {
+    *read = object->padding ? object->bytes / object->pitch * object->padding : 0;
     for (uint32_t u = 0; u < object->use_count; u++) {
         const struct analyze_touch *touch =
             &model->touches.items[model->uses[object->first_use + u]];
@@ -106,39 +108,79 @@ static bool is_below(uint64_t part, uint64_t whole, uint32_t percent)
     return (unsigned __int128)part * 100 < (unsigned __int128)whole * percent;
 }
 
-static void consider(struct analyze_run *run, uint32_t index, const struct analyze_map *map,
-                     bool has_fragmentation)
+// Describes what is wrong with the object by the map. Returns false if that is nothing.
+static bool describe(const struct analyze_run *run, const struct analyze_object *object,
+                     const struct analyze_map *map, bool has_fragmentation, struct slack *slack)
 {
-    const struct analyze_model *model = run->model;
-    const struct analyze_object *object = &model->objects.items[index];
     const uint64_t touched = map->elements - map->unused;
     if (!map->unused ||
         !is_below(touched, map->elements, analyze_limit(run->thresholds, &touched_percent)))
-        return;
-    struct slack slack = {.elements = map->elements,
-                          .touched = touched,
-                          .element_bytes = map->element_bytes,
-                          .is_enough_known = has_fragmentation};
-    if (has_fragmentation)
-        describe_map(map, &slack);
-    slack.is_compact =
-        has_fragmentation &&
-        slack.fragmentation * 100 >= analyze_limit(run->thresholds, &fragmentation_percent);
-    if (slack.is_compact &&
-        !is_below(touched, map->elements, analyze_limit(run->thresholds, &compact_percent)))
-        return;
+        return false;
+    *slack = (struct slack){.elements = map->elements,
+                            .touched = touched,
+                            .element_bytes = map->element_bytes,
+                            .enough_bytes = object->bytes,
+                            .is_enough_known = has_fragmentation};
+    if (!has_fragmentation)
+        return true;
+    describe_map(map, slack);
+    slack->is_compact =
+        slack->fragmentation * 100 >= analyze_limit(run->thresholds, &fragmentation_percent);
+    slack->enough_bytes -= spared_bytes(map, object, slack);
+    return !slack->is_compact ||
+           is_below(touched, map->elements, analyze_limit(run->thresholds, &compact_percent));
+}
+
+// Returns whether the object is larger than needed.
+static bool judge(const struct analyze_run *run, uint32_t index, struct slack *slack)
+{
+    const struct analyze_model *model = run->model;
+    const struct analyze_object *object = &model->objects.items[index];
+    struct analyze_map sum = {0};
+    uint64_t read = 0;
+    if (!analyze_is_subject(object) || object->first == ANALYZE_NONE ||
+        !sum_touched(model, object, &sum, &read) ||
+        analyze_first_unseen(model, object, analyze_begin(object), analyze_end(model, object)) !=
+            ANALYZE_NONE)
+        return false;
+    const struct analyze_map *map = map_of(model, index);
+    // Both should agree. A map that differs covers another period of the object's life.
+    const bool agree =
+        map && map->element_bytes == sum.element_bytes && map->touched == sum.touched;
+    set_unused(&sum, read);
+    return describe(run, object, agree ? map : &sum, agree, slack);
+}
+
+// Stores, by analyze_key_of_alike, the most bytes that one of these objects needs.
+static void find_needs(struct analyze_run *run, struct base_map *needs)
+{
+    const struct analyze_model *model = run->model;
+    for (uint32_t i = 0; i < model->objects.count && !run->failed; i++) {
+        const struct analyze_object *object = &model->objects.items[i];
+        struct slack slack;
+        const uint64_t need = judge(run, i, &slack) ? slack.enough_bytes : object->bytes;
+        uint64_t *most = base_map_put(needs, analyze_key_of_alike(run, object), NULL);
+        run->failed |= !most;
+        if (most && need > *most)
+            *most = need;
+    }
+}
+
+static void add(struct analyze_run *run, uint32_t index, struct slack slack, uint64_t need)
+{
+    const struct analyze_model *model = run->model;
+    const struct analyze_object *object = &model->objects.items[index];
     struct analyze_finding finding =
         analyze_begin_finding(run, ANALYZE_OVERALLOCATION, index, object->call, ANALYZE_NONE);
-    const uint64_t spared = has_fragmentation ? spared_bytes(map, object, &slack) : 0;
-    slack.enough_bytes = object->bytes - spared;
-    finding.gain_is_unknown = !has_fragmentation;
+    slack.others_bytes = need > slack.enough_bytes ? need : 0;
+    finding.gain_is_unknown = !slack.is_enough_known;
     finding.is_hard = slack.is_compact;
     finding.aspect = slack.is_compact;
     analyze_set_payload(&finding, slack);
     if (!slack.is_compact)
         analyze_set_enough(run, object, slack.enough_bytes);
     analyze_add_shorter(run, &finding, object, analyze_begin(object), analyze_end(model, object),
-                        spared);
+                        object->bytes - slack.enough_bytes);
 }
 
 // --- Pools ---------------------------------------------------------------------------------------
@@ -193,23 +235,18 @@ static void consider_pool(struct analyze_run *run, uint32_t index)
 static void find(struct analyze_run *run)
 {
     const struct analyze_model *model = run->model;
+    struct base_map needs = {0};
+    find_needs(run, &needs);
     for (uint32_t i = 0; i < model->objects.count && !run->failed; i++) {
         const struct analyze_object *object = &model->objects.items[i];
-        struct analyze_map sum = {0};
-        uint64_t read = 0;
+        const uint64_t *need = base_map_get(&needs, analyze_key_of_alike(run, object));
+        struct slack slack;
         if (analyze_is_pool(object))
             consider_pool(run, i);
-        if (!analyze_is_subject(object) || object->first == ANALYZE_NONE ||
-            !sum_touched(model, object, &sum, &read) ||
-            analyze_first_unseen(model, object, analyze_begin(object),
-                                 analyze_end(model, object)) != ANALYZE_NONE)
-            continue;
-        const struct analyze_map *map = map_of(model, i);
-        // Both should agree. A map that differs covers another period of the object's life.
-        bool agree = map && map->element_bytes == sum.element_bytes && map->touched == sum.touched;
-        set_unused(&sum, read);
-        consider(run, i, agree ? map : &sum, agree);
+        if (judge(run, i, &slack))
+            add(run, i, slack, need ? *need : 0);
     }
+    base_map_fini(&needs);
 }
 
 // --- The description -----------------------------------------------------------------------------
@@ -235,6 +272,9 @@ static const struct analyze_field fields[] = {
     {"enough_bytes", "the size that would do; null without --maps",
      ANALYZE_OWN(BYTES, struct slack, enough_bytes),
      ANALYZE_KNOWN_IF(struct slack, is_enough_known)},
+    {"others_bytes",
+     "what other objects need that the same line allocates in this size, if that is more; else 0",
+     ANALYZE_OWN(BYTES, struct slack, others_bytes)},
     {"pool", "the object is a pool of the program's own", ANALYZE_OWN(FLAG, struct slack, is_pool)},
     {"peak_call", "only of a pool: the call after which most of it is in parts",
      ANALYZE_SHARED(NUMBER_OF_CALL, other_call), ANALYZE_KNOWN_IF(struct slack, is_pool),
@@ -276,13 +316,15 @@ const struct analyze_description analyze_overallocation = {
         "all parts fit into that{end}{elif compact}{if brief}store only the elements that are "
         "used, {enough_bytes}, and find them by an index{else}store only the elements that are "
         "used, {enough_bytes} instead of {object:size}, and find them by an index: the others are "
-        "scattered over all of {object:name}{end}{elif brief}{if is_at_end}allocate "
+        "scattered over all of {object:name}{end}{elif brief}{if others_bytes}allocate "
+        "what each needs: here {enough_bytes}, others up to {others_bytes}{elif is_at_end}allocate "
         "{enough_bytes} instead of "
         "{object:size}: unused from element {untouched_first} on{else}leave out elements "
         "{untouched_first} to {untouched_last}: {enough_bytes} are enough{end}{else}allocate "
         "{enough_bytes} instead of {object:size}: elements {if is_at_end}from {untouched_first} "
         "on{else}{untouched_first} to {untouched_last}{end} are not touched, if that holds for "
-        "other inputs, too{if saves_little}; this saves little{end}{if is_scattered}; the other "
+        "other inputs, too{if others_bytes}; others from the same line need up to {others_bytes}"
+        "{end}{if saves_little}; this saves little{end}{if is_scattered}; the other "
         "untouched elements are scattered and hard to leave out{end}{end}",
     .find = find,
 };

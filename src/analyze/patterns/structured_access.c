@@ -5,6 +5,11 @@
 // different kernels. If this holds only for the launches of one kernel, other accesses must not
 // touch more of the object at once, and hardly anything twice; the fix then keeps memory for one
 // slice, and for what other kernels touch besides.
+//
+// A slice must also be of no use once the next one is. Which elements a launch touched is unknown,
+// so only two shapes of a program are accepted. Copies and sets: each launch has its own before or
+// behind it, of other bytes than all others. Launches that touch what was touched before: there are
+// equally many between any two slices, and they touch only what exactly one launch had touched.
 #include <stdlib.h>
 
 #include "analyze/analyses.h"
@@ -33,6 +38,8 @@ struct limits { // values of the thresholds
 struct kernel_use {
     uint32_t kernel, first_call;
     uint64_t launches, largest; // elements
+    uint64_t once;              // elements that were touched before, by exactly one launch
+    uint64_t again;
     bool disjoint;
 };
 
@@ -41,7 +48,6 @@ struct structured_use {
     struct base_map index; // kernel to index + 1
     uint64_t touched, again;
     uint64_t launches, largest; // of all kernels; elements
-    uint64_t largest_copy;      // bytes
     uint32_t element_bytes;
     bool known;
 };
@@ -53,7 +59,7 @@ static void add_launch(struct analyze_run *run, struct structured_use *use,
     if (slot && *slot == 0) {
         struct kernel_use *made = base_array_push(&use->kernels);
         if (made)
-            *made = (struct kernel_use){touch->kernel, touch->call, 0, 0, true};
+            *made = (struct kernel_use){touch->kernel, touch->call, 0, 0, 0, 0, true};
         *slot = made ? use->kernels.count : 0;
     }
     run->failed |= !slot || *slot == 0;
@@ -61,6 +67,8 @@ static void add_launch(struct analyze_run *run, struct structured_use *use,
         return;
     struct kernel_use *kernel = &use->kernels.items[*slot - 1];
     kernel->launches++;
+    kernel->again += touch->elements - touch->new_elements;
+    kernel->once += touch->shared_elements == PROFILE_UNKNOWN ? 0 : touch->shared_elements;
     kernel->disjoint &= touch->elements == touch->new_elements;
     if (touch->elements > kernel->largest)
         kernel->largest = touch->elements;
@@ -73,12 +81,8 @@ static void add_launch(struct analyze_run *run, struct structured_use *use,
 static void add_use(struct analyze_run *run, struct structured_use *use,
                     const struct analyze_touch *touch)
 {
-    if (!touch->is_kernel) {
-        uint64_t bytes = touch->row_bytes * (touch->rows ? touch->rows : 1);
-        if (bytes > use->largest_copy)
-            use->largest_copy = bytes;
+    if (!touch->is_kernel)
         return;
-    }
     use->known &= touch->element_bytes && touch->elements != PROFILE_UNKNOWN &&
                   touch->new_elements <= touch->elements &&
                   (use->element_bytes == 0 || use->element_bytes == touch->element_bytes);
@@ -128,11 +132,106 @@ static bool is_structured(const struct limits *limits, const struct analyze_obje
                      (unsigned __int128)use->touched * limits->retouched_percent)
         return false;
     for (size_t i = 0; i < use->kernels.count; i++) {
-        if (use->kernels.items[i].largest > best->largest)
+        const struct kernel_use *kernel = &use->kernels.items[i];
+        if (kernel->largest > best->largest || kernel->again != kernel->once)
             return false;
     }
-    return slice_bytes(limits, use) <= object->bytes / 2 &&
-           use->largest_copy <= slice_bytes(limits, use);
+    return slice_bytes(limits, use) <= object->bytes / 2;
+}
+
+// --- The order of uses ---------------------------------------------------------------------------
+
+// Copies and sets that read the object, or write to it.
+struct side {
+    struct base_intervals bytes; // that they accessed so far; the value is the launch before
+    uint64_t now;                // bytes since the last launch
+    uint64_t launches;           // that have some on this side
+};
+
+// Adds a copy or set between the launches `launch` and launch + 1. Returns false if others have
+// accessed some of its bytes beside another launch. Between rows, all bytes count.
+static bool add_to_side(struct side *side, const struct analyze_touch *touch, uint64_t launch)
+{
+    const uint64_t rows = touch->rows ? touch->rows : 1,
+                   bytes = touch->row_bytes + (rows - 1) * touch->pitch;
+    struct base_intervals_walk walk;
+    struct base_interval *at =
+        base_intervals_first_overlap(&side->bytes, touch->offset, bytes, &walk);
+    for (; at; at = base_intervals_next(&walk)) {
+        if (at->value != launch)
+            return false;
+    }
+    side->now += touch->row_bytes * rows;
+    return base_intervals_remove_range(&side->bytes, touch->offset, bytes) == BASE_OK &&
+           base_intervals_insert(&side->bytes, touch->offset, bytes, launch, NULL) == BASE_OK;
+}
+
+// Ends what lies between two launches. Returns false if that is more than a slice.
+static bool end_side(struct side *side, uint64_t slice)
+{
+    const bool fits = side->now <= slice;
+    side->launches += side->now > 0;
+    side->now = 0;
+    return fits;
+}
+
+// What lies between launches that touch slices.
+struct between {
+    struct side reads, writes;
+    uint64_t slice;         // bytes
+    uint64_t launches;      // so far
+    uint64_t again, middle; // launches that touch elements again: now; between any two slices
+    bool differs;           // they are not equally many
+};
+
+static bool add_copy(struct between *between, const struct analyze_touch *touch)
+{
+    return (!(touch->how & ANALYZE_READ) ||
+            (between->launches && add_to_side(&between->reads, touch, between->launches))) &&
+           (!(touch->how & ANALYZE_WRITE) ||
+            add_to_side(&between->writes, touch, between->launches));
+}
+
+// Takes the next launch that touches a slice.
+static bool add_slice(struct between *between)
+{
+    if (between->launches < 2) {
+        between->differs |= between->launches && between->middle > between->again;
+        between->middle = between->again;
+    }
+    between->differs |= between->middle != between->again;
+    between->again = 0;
+    between->launches++;
+    return end_side(&between->reads, between->slice) && end_side(&between->writes, between->slice);
+}
+
+// Returns whether nothing needs a slice longer than until the next one: each launch that touches a
+// slice has the copies and sets of that slice, if there are any, beside it, and so have launches
+// that touch elements again.
+static bool are_others_beside(const struct analyze_model *model, const struct limits *limits,
+                              const struct analyze_object *object, const struct structured_use *use)
+{
+    const bool all = is_all_sliced(limits, use);
+    const struct kernel_use *best = find_sliced(limits, use);
+    struct between between = {.slice = slice_bytes(limits, use)};
+    bool good = true;
+    for (uint32_t u = 0; u < object->use_count && good; u++) {
+        const struct analyze_touch *touch =
+            &model->touches.items[model->uses[object->first_use + u]];
+        if (!touch->is_kernel)
+            good = add_copy(&between, touch);
+        else if (all || touch->kernel == best->kernel)
+            good = add_slice(&between);
+        else
+            between.again += touch->elements > touch->new_elements;
+    }
+    good = good && !between.differs && between.again <= between.middle &&
+           end_side(&between.reads, between.slice) && between.writes.now == 0 &&
+           (!between.reads.launches || between.reads.launches == between.launches) &&
+           (!between.writes.launches || between.writes.launches == between.launches);
+    base_intervals_fini(&between.reads.bytes);
+    base_intervals_fini(&between.writes.bytes);
+    return good;
 }
 
 static void add(struct analyze_run *run, const struct limits *limits, uint32_t index,
@@ -221,7 +320,9 @@ static void find(struct analyze_run *run)
         for (uint32_t u = 0; u < object->use_count && use.known && !run->failed; u++)
             add_use(run, &use, &model->touches.items[model->uses[object->first_use + u]]);
         if (use.known && use.element_bytes && !run->failed &&
-            is_structured(&limits, object, &use) && come_one_by_one(run, object, &clocks))
+            is_structured(&limits, object, &use) &&
+            are_others_beside(model, &limits, object, &use) &&
+            come_one_by_one(run, object, &clocks))
             add(run, &limits, i, &use);
         base_map_fini(&use.index);
         base_array_fini(&use.kernels);
@@ -247,7 +348,8 @@ static const struct analyze_field fields[] = {
 const struct analyze_description analyze_structured_access = {
     .name = "structured-access",
     .title = "Used one slice at a time",
-    .definition = "Each launch touches a slice of an object that no other launch touches.",
+    .definition = "Each launch touches a slice of an object that no other launch touches, and "
+                  "copies of a slice are made just before or after its launch.",
     .remedy = "Allocate memory for one slice, and reuse it for each launch.",
     .paper = "DrGPUM, definition 3.10",
     .needs = ANALYZE_INPUT_ELEMENTS,

@@ -70,34 +70,14 @@ static bool is_better(const struct periods *one, const struct periods *other)
     return one->worth != other->worth ? one->worth > other->worth : one->apis > other->apis;
 }
 
-// Returns the first access of the call to the object; NULL if there is none.
-static const struct analyze_touch *access_of(const struct analyze_model *model, uint32_t call,
-                                             uint32_t object)
-{
-    const uint32_t end = analyze_touches_end(model, call);
-    for (uint32_t i = model->calls.items[call].touches; i < end; i++) {
-        if (model->touches.items[i].object == object)
-            return &model->touches.items[i];
-    }
-    return NULL;
-}
-
-// Returns whether the call writes the whole object in one piece.
-static bool overwrites(const struct analyze_model *model, uint32_t call, uint32_t object)
-{
-    const struct analyze_touch *touch = access_of(model, call, object);
-    return touch && !touch->is_kernel && touch->how == ANALYZE_WRITE && touch->rows == 1 &&
-           touch->offset == 0 && touch->row_bytes == model->objects.items[object].bytes;
-}
-
 // Notes whether the periods begin with a write that can move: one that is not overwritten before it
 // is read, and not a node of a graph.
 static void look_before(const struct analyze_model *model, uint32_t object, struct periods *periods)
 {
     const struct analyze_call *call = &model->calls.items[periods->longest.before];
-    const struct analyze_touch *touch = access_of(model, periods->longest.before, object);
+    const struct analyze_touch *touch = analyze_access_of(model, periods->longest.before, object);
     if (!touch || touch->is_kernel || touch->how != ANALYZE_WRITE ||
-        overwrites(model, periods->longest.after, object))
+        analyze_overwrites(model, periods->longest.after, object))
         return;
     periods->after_set = call->kind == PROFILE_CALL_SET;
     periods->after_copy = call->kind == PROFILE_CALL_COPY && (call->flags & ANALYZE_HOST_END);
@@ -228,7 +208,7 @@ static struct idleness judge(const struct analyze_model *model, const struct pri
     const struct analyze_object *object = &model->objects.items[index];
     struct idleness idleness = {
         .repetitions = periods->count,
-        .overwritten = overwrites(model, periods->longest.after, index),
+        .overwritten = analyze_overwrites(model, periods->longest.after, index),
         .after_set = periods->after_set,
         .after_copy = periods->after_copy,
         .is_small = (unsigned __int128)object->bytes * 100 <

@@ -6,34 +6,64 @@
 struct unused_writes {
     uint64_t writes; // copies and sets
     bool passed;     // what some kernels access is known only by their arguments
+    uint64_t others; // objects of this size that the same line allocates, and that may be used
 };
+
+static bool is_match(const struct analyze_model *model, const struct analyze_object *object)
+{
+    const bool is_heap = object->kind == PROFILE_OBJECT_HEAP;
+    const uint32_t to = analyze_end(model, object);
+    return (analyze_is_subject(object) || is_heap) &&
+           (object->first == ANALYZE_NONE || object->is_unused) &&
+           analyze_first_hidden(model, object, analyze_begin(object), is_heap ? to + 1 : to) ==
+               ANALYZE_NONE;
+}
+
+// Counts, by analyze_key_of_alike, the objects that may be used.
+static void count_used(struct analyze_run *run, struct base_map *used)
+{
+    const struct analyze_model *model = run->model;
+    for (size_t i = 0; i < model->objects.count; i++) {
+        const struct analyze_object *object = &model->objects.items[i];
+        uint64_t *count = is_match(model, object)
+                              ? NULL
+                              : base_map_put(used, analyze_key_of_alike(run, object), NULL);
+        run->failed |= !count && !is_match(model, object);
+        if (count)
+            ++*count;
+    }
+}
 
 static void find(struct analyze_run *run)
 {
     const struct analyze_model *model = run->model;
+    struct base_map used = {0};
+    count_used(run, &used);
     for (uint32_t i = 0; i < model->objects.count && !run->failed; i++) {
         const struct analyze_object *object = &model->objects.items[i];
-        const bool is_heap = object->kind == PROFILE_OBJECT_HEAP;
-        if ((!analyze_is_subject(object) && !is_heap) ||
-            (object->first != ANALYZE_NONE && !object->is_unused))
+        if (!is_match(model, object))
             continue;
-        uint32_t from = analyze_begin(object), to = analyze_end(model, object);
-        if (analyze_first_hidden(model, object, from, is_heap ? to + 1 : to) != ANALYZE_NONE)
-            continue;
+        const uint64_t *others = base_map_get(&used, analyze_key_of_alike(run, object));
         struct analyze_finding finding =
             analyze_begin_finding(run, ANALYZE_UNUSED_ALLOCATION, i, object->call, object->first);
-        const struct unused_writes unused = {object->use_count,
-                                             analyze_has_passed(model, from, to)};
+        const struct unused_writes unused = {
+            object->use_count,
+            analyze_has_passed(model, analyze_begin(object), analyze_end(model, object)),
+            others ? *others : 0};
         finding.aspect = unused.writes > 0;
         analyze_set_payload(&finding, unused);
-        analyze_add_shorter(run, &finding, object, from, to, object->bytes);
+        analyze_add_shorter(run, &finding, object, analyze_begin(object),
+                            analyze_end(model, object), object->bytes);
     }
+    base_map_fini(&used);
 }
 
 static const struct analyze_field fields[] = {
     {"writes", "copies and sets that write to the object; nothing reads it",
      ANALYZE_OWN(COUNT, struct unused_writes, writes), .unit = "write"},
     {"passed", NULL, ANALYZE_OWN(FLAG, struct unused_writes, passed)},
+    {"others", "objects of this size that the same line allocates, and that may be used",
+     ANALYZE_OWN(COUNT, struct unused_writes, others), .unit = "other object"},
     {0},
 };
 
@@ -55,6 +85,7 @@ const struct analyze_description analyze_unused_allocation = {
                "accesses{end} it{end}",
     .suggestion =
         "do not allocate {object:name}{if call}{call:where}{end}{if writes}, and leave out "
-        "{other_call} and other writes to it{end}",
+        "{other_call} and other writes to it{end}{if others}; {others:unit} from the same line may "
+        "be used{end}",
     .find = find,
 };
