@@ -101,6 +101,34 @@ static void a_line_that_makes_needed_writes_is_not_removed(void **state)
     }
 }
 
+// A node of a graph sets an object. The second launch does it for nothing, and so does the first,
+// unless `needed`.
+static void a_node_that_some_launch_needs_stays_in_its_graph(void **state)
+{
+    (void)state;
+    static const bool is_api[2] = {true, true};
+    for (unsigned needed = 0; needed < 2; needed++) {
+        struct analyze_model model;
+        model_begin(&model);
+        const uint32_t graph = analyze_add_graph(&model, is_api, 2) + 1;
+        const uint32_t a = allocate(&model, BYTES);
+        for (unsigned i = 0; i < 2; i++) {
+            const uint32_t call = add_call(&model, PROFILE_CALL_GRAPH_LAUNCH, LEGACY);
+            model.calls.items[call].graph = graph;
+            struct analyze_touch *row = touch(&model, a, ANALYZE_WRITE);
+            row->maker = ANALYZE_MADE_BY_SET;
+            row->row_bytes = BYTES;
+            row->rows = 1;
+            if (i || !needed)
+                set(&model, a, 0, BYTES);
+            launch(&model, LEGACY, 1);
+            uses(&model, a, ANALYZE_READ);
+        }
+        release(&model, a);
+        assert_int_equal(has(&model, ANALYZE_DEAD_WRITE), !needed);
+    }
+}
+
 // --- structured-access ---------------------------------------------------------------------------
 
 enum step { END, LAUNCH, READ, WRITE, READ_FIRST, READ_ALL, AGAIN, AGAIN_TWICE };
@@ -239,15 +267,35 @@ static void how_many_objects_of_the_line_are_used_is_said(void **state)
     }
 }
 
+static void the_padding_of_pitched_memory_is_no_waste(void **state)
+{
+    (void)state;
+    for (unsigned pitched = 0; pitched < 2; pitched++) {
+        struct analyze_model model;
+        model_begin(&model);
+        const uint32_t a = allocate(&model, BYTES);
+        if (pitched) {
+            model.objects.items[a].pitch = 512;
+            model.objects.items[a].padding = 384;
+        }
+        launch(&model, LEGACY, 1);
+        use_elements(&model, a, ANALYZE_WRITE, ELEMENTS / 4, ELEMENTS / 4);
+        release(&model, a);
+        assert_int_equal(has(&model, ANALYZE_OVERALLOCATION), !pitched);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(elements_that_may_be_written_in_part_are_not_overwritten),
         cmocka_unit_test(a_line_that_makes_needed_writes_is_not_removed),
+        cmocka_unit_test(a_node_that_some_launch_needs_stays_in_its_graph),
         cmocka_unit_test(a_slice_is_reused_only_if_nothing_needs_it_later),
         cmocka_unit_test(elements_that_are_touched_again_are_those_of_the_last_slice),
         cmocka_unit_test(what_other_objects_of_the_line_need_is_said),
         cmocka_unit_test(how_many_objects_of_the_line_are_used_is_said),
+        cmocka_unit_test(the_padding_of_pitched_memory_is_no_waste),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
