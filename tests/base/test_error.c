@@ -7,7 +7,8 @@
 static const char *text_of(const struct base_error *error)
 {
     static char text[BASE_ERROR_CAUSES * BASE_ERROR_TEXT + 16];
-    assert_int_equal(base_error_text(error, text, sizeof(text)), strlen(text));
+    const size_t length = base_error_text(error, text, sizeof(text));
+    assert_int_equal(length, strlen(text));
     return text;
 }
 
