@@ -83,7 +83,7 @@ static bool is_one_of(const struct paths *paths, uint32_t image, const char *con
     return *names != NULL;
 }
 
-// Returns true if the image is the C library. Its functions are kept, but not its lines: in a
+// Returns true if the image is the C library. Its functions are told, but not its lines: in a
 // program without line information they would pass for the place of a call.
 static bool is_c_library(const struct paths *paths, uint32_t image)
 {
@@ -103,14 +103,8 @@ static void add_frames(struct paths *paths, struct base_arena *arena,
                                     frame->offset);
     if (place && place->status == RECORD_SYMBOLS_CHANGED)
         tell_changed(paths, frame->image);
-    for (uint32_t k = 0; place && k < place->count; k++) {
-        struct record_symbols_frame found = place->frames[k];
-        if (is_c_library(paths, frame->image)) {
-            found.file = NULL;
-            found.line = found.column = 0;
-        }
-        add_frame(paths, arena, frame->image, kind, frame->offset, &found);
-    }
+    for (uint32_t k = 0; place && k < place->count; k++)
+        add_frame(paths, arena, frame->image, kind, frame->offset, &place->frames[k]);
     if (!place)
         add_frame(paths, arena, frame->image, kind, frame->offset, NULL);
 }
@@ -194,6 +188,8 @@ static bool open_images(struct paths *paths)
             return false;
         *place = record_symbols_image(paths->symbols, path, strlen(path), image->build_id,
                                       image->build_id_bytes);
+        if (*place && is_c_library(paths, (uint32_t)i + 1))
+            record_symbols_names_only(paths->symbols, *place);
     }
     return true;
 }

@@ -29,6 +29,7 @@ struct image {
     uint64_t used; // the value of symbols->clock at the last use
     int64_t built_s;
     enum record_symbols_status status;
+    bool names_only;
     struct base_map places; // struct record_symbols_place *, by return address
 };
 
@@ -180,6 +181,11 @@ uint32_t record_symbols_image(struct record_symbols *symbols, const char *path, 
     return (uint32_t)symbols->images.count;
 }
 
+void record_symbols_names_only(struct record_symbols *symbols, uint32_t image_number)
+{
+    symbols->images.items[image_number - 1].names_only = true;
+}
+
 static bool has_id(const struct image *image)
 {
     const unsigned char *id;
@@ -266,9 +272,12 @@ static const char *keep_text(struct search *search, const char *text)
     return copy;
 }
 
+// Symbols may have a version behind their name: "qsort@@GLIBC_2.2.5".
 static const char *keep_function(struct search *search, const char *name)
 {
     char *plain = name ? record_demangle(name) : NULL;
+    if (plain && strchr(plain, '@'))
+        *strchr(plain, '@') = '\0';
     search->failed |= name && !plain;
     const char *kept = keep_text(search, plain);
     free(plain);
@@ -395,7 +404,8 @@ static void find_frames(struct search *search, const struct image *image, uint64
             GELF_ST_TYPE(symbol.st_info) != STT_GNU_IFUNC)
             name = NULL;
         uint64_t offset = name ? from_symbol + 1 : return_address;
-        add_debug_frames(search, image->module, address, name, offset);
+        if (!image->names_only)
+            add_debug_frames(search, image->module, address, name, offset);
         if (!search->count && name)
             search->frames[search->count++] = (struct record_symbols_frame){
                 .function = keep_function(search, name), .offset = offset};

@@ -20,6 +20,10 @@ void record_symbols_destroy(struct record_symbols *symbols);
 uint32_t record_symbols_image(struct record_symbols *symbols, const char *path, size_t path_bytes,
                               const unsigned char *build_id, size_t build_id_bytes);
 
+// Frames of the image get the names of symbols, no lines and no inlined functions. Its debug
+// information, which takes long to read, is not.
+void record_symbols_names_only(struct record_symbols *symbols, uint32_t image);
+
 enum record_symbols_status {
     RECORD_SYMBOLS_FOUND = 0,
     RECORD_SYMBOLS_NO_FILE, // it cannot be read, or is not an executable or library

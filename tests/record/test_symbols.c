@@ -158,6 +158,24 @@ static void columns_are_told_unless_nvcc_changed_the_layout(void **state)
     unload(&loaded);
 }
 
+// As without debug information, also where there is some, here in a file of its own.
+static void names_only_leaves_out_lines(void **state)
+{
+    (void)state;
+    struct loaded loaded;
+    load(&loaded, "test_target_stripped.so", true);
+    record_symbols_names_only(loaded.symbols, loaded.image);
+    const struct record_symbols_place *place = place_in(&loaded, "target_outer");
+    assert_int_equal(place->status, RECORD_SYMBOLS_FOUND);
+    assert_int_equal(place->count, 1);
+    assert_string_equal(place->frames[0].function, "target_outer");
+    assert_null(place->frames[0].file);
+    assert_int_equal(place->frames[0].line, 0);
+    place = place_in(&loaded, "target_calls_hidden"); // only the debug file's .symtab has it
+    assert_string_equal(place->frames[0].function, "space::hidden(int, float const*)");
+    unload(&loaded);
+}
+
 static void units_without_an_index_are_searched(void **state)
 {
     (void)state;
@@ -273,6 +291,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(debug_information_gives_lines_and_inlined_frames),
         cmocka_unit_test(columns_are_told_unless_nvcc_changed_the_layout),
+        cmocka_unit_test(names_only_leaves_out_lines),
         cmocka_unit_test(units_without_an_index_are_searched),
         cmocka_unit_test(a_debug_file_is_found_by_its_build_id),
         cmocka_unit_test(without_debug_information_there_are_symbols),
