@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// random COUNT [SEED]: compares COUNT random kernels from SEED on (default 1), at every level, with
-// the log. random --print SEED: prints the PTX of one. A failing kernel is reduced, and its PTX is
+// random COUNT [SEED]: compares COUNT random kernels from SEED on (default 1) with the log, each in
+// three of six ways, which depend on the seed, or in all if GLINT_RANDOM_ALL is set. random --print
+// SEED: prints the PTX of one. A failing kernel is reduced, and its PTX is
 // kept in the current folder as seed-N.ptx and seed-N-small.ptx. GLINT_RANDOM_OFF names features
 // that kernels must not have ("loops,atomics"), GLINT_RANDOM_ONLY those that they may have; see
 // random_features. Exit status: 0 if all kernels agree with the log, else 1.
@@ -8,6 +9,13 @@
 #include <string.h>
 
 #include "random_kernel.h"
+
+// Each way in which kernels are compared has an alternative. Returns whether this seed has the
+// first one of the pair (0), or the second one (1).
+static bool takes(uint64_t seed, unsigned pair, unsigned which)
+{
+    return getenv("GLINT_RANDOM_ALL") || (random_hash(seed, 100 + pair) >> 40) % 2 == which;
+}
 
 // The levels objects with requests and shared memory, elements, and counts, at granularities that
 // depend on the seed, some of them with parallel workers. holds() runs all of them again with
@@ -108,9 +116,14 @@ static bool holds_words(uint64_t seed, uint32_t off, const uint64_t *without, si
     struct oracle_level untraced = with_requests;
     untraced.light = true;
     const struct oracle_level levels[] = {with_reuse, seed % 4 == 1 ? untraced : with_requests};
-    random_kernel_make(&kernel, seed, off | FEATURE_FUNCTIONS, without, count);
-    bool good = oracle_holds(&kernel.test, levels, seed % 2 ? 2 : 1, complaints);
-    random_kernel_free(&kernel);
+    bool good = true;
+    if (takes(seed, 1, 0)) {
+        random_kernel_make(&kernel, seed, off | FEATURE_FUNCTIONS, without, count);
+        good = oracle_holds(&kernel.test, levels, seed % 2 ? 2 : 1, complaints);
+        random_kernel_free(&kernel);
+    }
+    if (!takes(seed, 1, 1))
+        return good;
     // If a block is one warp, whose lanes do not take turns on several paths, the order of all
     // accesses is certain.
     random_kernel_make(&kernel, seed,
@@ -148,9 +161,14 @@ static bool holds_lines(uint64_t seed, uint32_t off, const uint64_t *without, si
         .gpu = seed % 2 ? 90 : 0,
         .parts = seed % 3,
     };
-    random_kernel_make(&kernel, seed, off | FEATURE_FUNCTIONS, without, count);
-    bool good = oracle_holds(&kernel.test, &level, 1, complaints);
-    random_kernel_free(&kernel);
+    bool good = true;
+    if (takes(seed, 2, 0)) {
+        random_kernel_make(&kernel, seed, off | FEATURE_FUNCTIONS, without, count);
+        good = oracle_holds(&kernel.test, &level, 1, complaints);
+        random_kernel_free(&kernel);
+    }
+    if (!takes(seed, 2, 1))
+        return good;
     // If lanes do not diverge, the order of a warp's records is certain.
     random_kernel_make(&kernel, seed,
                        off | FEATURE_FUNCTIONS | FEATURE_BRANCHES | FEATURE_WHILE |
@@ -169,13 +187,13 @@ static bool holds(uint64_t seed, uint32_t off, const uint64_t *without, size_t c
     struct oracle_level levels[LEVELS];
     make_levels(seed, levels);
     random_kernel_make(&kernel, seed, off, without, count);
-    bool good = oracle_holds(&kernel.test, levels, LEVELS, complaints);
+    bool good = !takes(seed, 0, 0) || oracle_holds(&kernel.test, levels, LEVELS, complaints);
     for (unsigned i = 0; i < LEVELS; i++) {
         levels[i].facts |= INSTRUMENT_VALUES | INSTRUMENT_ACCESSED;
         levels[i].watch = (enum oracle_watch)((seed + i) % 3);
         levels[i].workers = 1;
     }
-    good &= oracle_holds(&kernel.test, levels, LEVELS, complaints);
+    good &= !takes(seed, 0, 1) || oracle_holds(&kernel.test, levels, LEVELS, complaints);
     random_kernel_free(&kernel);
     return good && holds_words(seed, off, without, count, complaints) &&
            holds_lines(seed, off, without, count, complaints);

@@ -42,8 +42,8 @@ foreach(test accessed banks bulk counters described early edges exact masks rang
     endif()
 endforeach()
 
-# 500 random kernels, in groups that can run in parallel. With sanitizers, which take ten times as long, only
-# the first of each group runs. Failing kernels stay in the build folder.
+# 500 random kernels, in groups that can run in parallel, each in half of the ways (see random_main.c). With sanitizers,
+# which take ten times as long, only the first of each group run. Failing kernels stay in the build folder.
 add_executable(instrument_random instrument/random_main.c instrument/random_kernel.c
     instrument/random_access.c instrument/random_flow.c instrument/random_forms.c instrument/random_shared.c)
 set_target_properties(instrument_random PROPERTIES
