@@ -7,6 +7,6 @@ shift 2
 nvcc=$("${GLINT_SOURCE_DIR:-.}/scripts/have" nvcc) || exit 77
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-NVCC=$nvcc "$(dirname "$0")/../../compile" "$work/program" "$source" -O2 -Wno-deprecated-gpu-targets -std=c++17 \
+NVCC=$nvcc "$(dirname "$0")/../../compile" "$work/program" "$source" -O2 -g -Wno-deprecated-gpu-targets -std=c++17 \
     -arch=compute_90 -cudart shared "$@"
 LD_LIBRARY_PATH=$sim "$work/program"

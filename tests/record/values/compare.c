@@ -7,12 +7,14 @@
 // compared, or the differences.
 //
 // If SPOIL is set in the environment, the named value of the last row that has it is falsified
-// first; then the comparison must fail. Exit status 2: no row has it.
+// first; then the comparison must fail, and ends at the first difference. Exit status 2: no row has
+// it.
 #include "compare.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_COMPLAINTS = 20 };
@@ -26,6 +28,8 @@ void complain(struct comparison *comparison, const char *format, ...)
     vprintf(format, arguments);
     va_end(arguments);
     printf("\n");
+    if (comparison->is_spoilt)
+        exit(1);
 }
 
 // --- Falsifying ----------------------------------------------------------------------------------
@@ -157,6 +161,7 @@ int main(int argc, char **argv)
     comparison.rows_seen = replay_must(calloc(told->rows.count + 1, sizeof(bool)));
     comparison.stores_seen = replay_must(calloc(told->stores.count + 1, sizeof(bool)));
     int status = 1;
+    comparison.is_spoilt = name != NULL;
     if (good && name && !spoil(told, name)) {
         printf("no row has a value '%s'\n", name);
         good = false;

@@ -10,6 +10,7 @@
 struct comparison {
     struct told told;
     bool *rows_seen, *stores_seen; // for each row: it was compared
+    bool is_spoilt;                // the first difference ends the program
     uint64_t complaints;
     uint64_t rows, fields, stores, weighed; // that were compared
     uint64_t accessed, incomplete;          // rows of accessed values that were compared
