@@ -200,11 +200,38 @@ static enum sim_step load_kernel_param(struct sim_warp *warp, const struct sim_u
     return STEP_NEXT;
 }
 
+// Copies values of 4 or 8 bytes of the lanes in the mask. A lane's value is so many bytes behind
+// the one before it.
+static void copy_lanes(uint32_t mask, unsigned bytes, unsigned char *to, size_t to_step,
+                       const unsigned char *from, size_t from_step)
+{
+    for (int i = 0; i < LANES; i++, to += to_step, from += from_step) {
+        if (!(mask >> i & 1))
+            continue;
+        if (bytes == 8)
+            memcpy(to, from, 8);
+        else
+            memcpy(to, from, 4);
+    }
+}
+
+// Whether the values of an access are as long as their lanes.
+static bool fills_lanes(const struct sim_uop *op)
+{
+    return op->mode & TO_WIDE ? op->bytes == 8 : op->bytes == 4;
+}
+
 static enum sim_step load_frame_param(struct sim_warp *warp, const struct sim_uop *op)
 {
     const struct sim_frame *frame = warp->path->frame;
     for (unsigned k = 0; k < op->count; k++) {
         slot to = op->count > 1 ? op->list[k] : op->d;
+        if (fills_lanes(op) && to != NO_SLOT) {
+            copy_lanes(warp->mask, op->bytes, target(warp, to), op->bytes,
+                       frame->params + op->offset + (size_t)k * op->bytes,
+                       frame->code->param_bytes);
+            continue;
+        }
         for (int i = 0; i < LANES; i++) {
             const unsigned char *from = frame->params + (size_t)i * frame->code->param_bytes +
                                         op->offset + (size_t)k * op->bytes;
@@ -222,6 +249,11 @@ static enum sim_step store_frame_param(struct sim_warp *warp, const struct sim_u
         slot from = op->count > 1 ? op->list[k] : op->b;
         const unsigned char *lanes = source(warp, from);
         unsigned width = op->mode & TO_WIDE ? 8 : 4;
+        if (fills_lanes(op)) {
+            copy_lanes(warp->mask, op->bytes, frame->params + op->offset + (size_t)k * op->bytes,
+                       frame->code->param_bytes, lanes, width);
+            continue;
+        }
         for (int i = 0; i < LANES; i++) {
             unsigned char *to = frame->params + (size_t)i * frame->code->param_bytes + op->offset +
                                 (size_t)k * op->bytes;
