@@ -20,6 +20,11 @@ struct slots {
     const struct ptx_ssa *ssa;
     const struct sim_contraction *contractions;
     struct base_arena *arena;
+    // Registers that some block uses before it sets them, by number, and 1 + the number of each
+    // register; 0: none. The others live within blocks. Sets have only these: there are few, also
+    // in functions with many registers and blocks.
+    uint32_t *crossing, *numbers;
+    uint32_t crossing_count;
     size_t words;             // 64-bit words of a set of registers
     uint64_t *before, *after; // by block: registers that are live at its start and at its end
     uint64_t *used, *set;     // by block: registers used before a set in it; registers always set
@@ -38,14 +43,14 @@ static unsigned class_of(const struct ptx_reg *reg)
     return 32 - (unsigned)__builtin_clz(bytes - 1);
 }
 
-static bool has(const uint64_t *set, uint32_t reg)
+static bool has(const uint64_t *set, uint32_t number)
 {
-    return set[reg / 64] >> reg % 64 & 1;
+    return set[number / 64] >> number % 64 & 1;
 }
 
-static void put(uint64_t *set, uint32_t reg)
+static void put(uint64_t *set, uint32_t number)
 {
-    set[reg / 64] |= UINT64_C(1) << reg % 64;
+    set[number / 64] |= UINT64_C(1) << number % 64;
 }
 
 static const struct ptx_reg *reg_of(const struct ptx_instr *instr, const struct ptx_ref *ref)
@@ -53,7 +58,36 @@ static const struct ptx_reg *reg_of(const struct ptx_instr *instr, const struct 
     return ref->operand ? ref->operand->reg : instr->guard;
 }
 
-// Finds the registers that a block uses and sets.
+// With a guard, or if only one component is set, the old value stays live.
+static bool sets(const struct ptx_instr *instr, const struct ptx_ref *ref)
+{
+    return ref->is_def && !instr->guard && !ref->operand->select;
+}
+
+// Finds the registers that a block uses before it sets them. set_in: by register, 1 + the last
+// block that set it.
+static void find_crossing(struct slots *slots, uint32_t index, uint32_t *set_in)
+{
+    const struct ptx_block *block = &slots->cfg->blocks[index];
+    for (uint32_t i = 0; i < block->instr_count; i++) {
+        const struct ptx_instr *instr = block->instrs[i];
+        const struct ptx_ref *from = slots->ssa->refs + slots->ssa->ref_start[instr->index];
+        const struct ptx_ref *end = slots->ssa->refs + slots->ssa->ref_start[instr->index + 1];
+        for (const struct ptx_ref *ref = from; ref < end; ref++) {
+            const uint32_t reg = reg_of(instr, ref)->id;
+            if (ref->is_def || set_in[reg] == index + 1 || slots->numbers[reg])
+                continue;
+            slots->crossing[slots->crossing_count++] = reg;
+            slots->numbers[reg] = slots->crossing_count;
+        }
+        for (const struct ptx_ref *ref = from; ref < end; ref++) {
+            if (sets(instr, ref))
+                set_in[reg_of(instr, ref)->id] = index + 1;
+        }
+    }
+}
+
+// Finds which of these registers a block uses and sets.
 static void scan_block(struct slots *slots, uint32_t index)
 {
     const struct ptx_block *block = &slots->cfg->blocks[index];
@@ -63,13 +97,14 @@ static void scan_block(struct slots *slots, uint32_t index)
         const struct ptx_ref *from = slots->ssa->refs + slots->ssa->ref_start[instr->index];
         const struct ptx_ref *end = slots->ssa->refs + slots->ssa->ref_start[instr->index + 1];
         for (const struct ptx_ref *ref = from; ref < end; ref++) {
-            if (!ref->is_def && !has(set, reg_of(instr, ref)->id))
-                put(used, reg_of(instr, ref)->id);
+            const uint32_t number = slots->numbers[reg_of(instr, ref)->id];
+            if (number && !ref->is_def && !has(set, number - 1))
+                put(used, number - 1);
         }
         for (const struct ptx_ref *ref = from; ref < end; ref++) {
-            // With a guard, or if only one component is set, the old value stays live.
-            if (ref->is_def && !instr->guard && !ref->operand->select)
-                put(set, reg_of(instr, ref)->id);
+            const uint32_t number = slots->numbers[reg_of(instr, ref)->id];
+            if (number && sets(instr, ref))
+                put(set, number - 1);
         }
     }
 }
@@ -77,6 +112,19 @@ static void scan_block(struct slots *slots, uint32_t index)
 static void find_living(struct slots *slots)
 {
     const struct ptx_cfg *cfg = slots->cfg;
+    const size_t count = cfg->function->reg_count + 1;
+    uint32_t *set_in = base_new_array(slots->arena, uint32_t, count);
+    slots->crossing = base_new_array(slots->arena, uint32_t, count);
+    slots->numbers = base_new_array(slots->arena, uint32_t, count);
+    for (uint32_t i = 0; i < cfg->order_count; i++)
+        find_crossing(slots, cfg->order[i], set_in);
+    slots->words = (slots->crossing_count + 63) / 64;
+    const size_t words = slots->words * cfg->block_count;
+    uint64_t *memory = base_new_array(slots->arena, uint64_t, 4 * words + 1);
+    slots->before = memory;
+    slots->after = memory + words;
+    slots->used = memory + 2 * words;
+    slots->set = memory + 3 * words;
     for (uint32_t i = 0; i < cfg->order_count; i++)
         scan_block(slots, cfg->order[i]);
     for (bool changed = true; changed;) {
@@ -109,7 +157,7 @@ static void extend_all(struct slots *slots, const uint64_t *set, uint32_t place)
 {
     for (size_t w = 0; w < slots->words; w++) {
         for (uint64_t left = set[w]; left; left &= left - 1)
-            extend(slots, (uint32_t)(w * 64) + (uint32_t)__builtin_ctzll(left), place);
+            extend(slots, slots->crossing[w * 64 + (size_t)__builtin_ctzll(left)], place);
     }
 }
 
@@ -229,18 +277,8 @@ void sim_decode_slots(const struct ptx_ssa *ssa, const struct sim_contraction *c
         if (block->instr_count && block->instrs[block->instr_count - 1]->index >= places)
             places = block->instrs[block->instr_count - 1]->index + 1;
     }
-    struct slots slots = {.function = function,
-                          .cfg = cfg,
-                          .ssa = ssa,
-                          .contractions = contractions,
-                          .arena = arena,
-                          .words = (count + 63) / 64};
-    size_t sets = slots.words * cfg->block_count;
-    uint64_t *memory = base_new_array(arena, uint64_t, 4 * sets);
-    slots.before = memory;
-    slots.after = memory + sets;
-    slots.used = memory + 2 * sets;
-    slots.set = memory + 3 * sets;
+    struct slots slots = {
+        .function = function, .cfg = cfg, .ssa = ssa, .contractions = contractions, .arena = arena};
     slots.first = base_new_array(arena, uint32_t, count);
     slots.last = base_new_array(arena, uint32_t, count);
     slots.more_starts = base_new_array(arena, uint32_t, count);
