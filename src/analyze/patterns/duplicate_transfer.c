@@ -178,6 +178,7 @@ static uint32_t piece_of(struct duplicate_search *looking, const struct analyze_
 {
     struct object_pieces *pieces = &looking->objects[copy->object];
     for (uint32_t at = pieces->first; at; at = looking->pieces.items[at - 1].next) {
+        assert(looking->pieces.items);
         if (is_same_place(looking->pieces.items[at - 1].copy, copy))
             return at;
     }
