@@ -21,12 +21,10 @@ static enum base_code take_launch(struct profile *profile, sqlite3_stmt *at, voi
 
 enum base_code profile_load_launches(struct profile *profile, struct base_error *error)
 {
-    if (profile->launches.count)
-        return BASE_OK;
-    return profile_walk(profile,
+    return profile_load(profile,
                         "SELECT id, kernel, grid_x, grid_y, grid_z, block_x, block_y, block_z,"
                         " shared, flags FROM launches ORDER BY id",
-                        take_launch, NULL, error);
+                        take_launch, &profile->launches.count, error);
 }
 
 struct profile_launch profile_launch_at(const struct profile *profile, int64_t number)
@@ -200,11 +198,11 @@ PROFILE_EACH(call, call)
 {
     struct walk walk = {.each = each, .user = user};
     enum base_code code = profile_load_launches(profile, error);
-    if (code == BASE_OK && profile->sites.count == 0)
-        code = profile_walk(profile,
+    if (code == BASE_OK)
+        code = profile_load(profile,
                             "SELECT id, kind, function, thread, context, stream, path, flags "
                             "FROM sites ORDER BY id",
-                            take_site, NULL, error);
+                            take_site, &profile->sites.count, error);
     for (unsigned i = 0; i < SIDES && code == BASE_OK; i++) {
         const bool is_there = i != SIDE_HOSTS || profile_has(profile, PROFILE_TABLE_COPY_HOSTS);
         walk.calls[i] = is_there ? INT64_MIN : INT64_MAX;

@@ -154,15 +154,13 @@ PROFILE_EACH(path, path)
     // Older files lack the column.
     const bool has_start = sqlite3_table_column_metadata(profile->db, NULL, "frames", "start", NULL,
                                                          NULL, NULL, NULL, NULL) == SQLITE_OK;
-    enum base_code code = BASE_OK;
-    if (profile->frames.count == 0)
-        code = profile_walk(profile,
-                            has_start
-                                ? "SELECT id, function, file, line, image, offset, inlined, start"
-                                  " FROM frames ORDER BY id"
-                                : "SELECT id, function, file, line, image, offset, inlined, 0"
-                                  " FROM frames ORDER BY id",
-                            take_frame, NULL, error);
+    enum base_code code =
+        profile_load(profile,
+                     has_start ? "SELECT id, function, file, line, image, offset, inlined, start"
+                                 " FROM frames ORDER BY id"
+                               : "SELECT id, function, file, line, image, offset, inlined, 0"
+                                 " FROM frames ORDER BY id",
+                     take_frame, &profile->frames.count, error);
     struct path_walk walk = {.each = each, .user = user};
     if (code == BASE_OK)
         code = profile_walk(profile,

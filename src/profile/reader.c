@@ -108,6 +108,17 @@ enum base_code profile_walk(struct profile *profile, const char *sql, profile_ta
     return code == BASE_NOT_FOUND ? BASE_OK : code;
 }
 
+enum base_code profile_load(struct profile *profile, const char *sql, profile_take_row *take,
+                            size_t *count, struct base_error *error)
+{
+    if (*count)
+        return BASE_OK;
+    const enum base_code code = profile_walk(profile, sql, take, NULL, error);
+    if (code != BASE_OK)
+        *count = 0;
+    return code;
+}
+
 // --- What is read of every profile ---------------------------------------------------------------
 
 static const char *keep_text(struct profile *profile, sqlite3_stmt *at, int column)

@@ -90,6 +90,10 @@ typedef enum base_code profile_take_row(struct profile *profile, sqlite3_stmt *a
                                         struct base_error *error);
 enum base_code profile_walk(struct profile *profile, const char *sql, profile_take_row *take,
                             void *state, struct base_error *error);
+// Does the same with rows that the profile keeps in an array, unless it has some. If that fails, it
+// has none, so that a part is never taken for the whole. take gets NULL.
+enum base_code profile_load(struct profile *profile, const char *sql, profile_take_row *take,
+                            size_t *count, struct base_error *error);
 
 // Returns true if profiles of this version have the table.
 bool profile_has(const struct profile *profile, enum profile_table table);
