@@ -10,6 +10,8 @@
 
 // How many allocations succeed before all fail.
 static size_t allocations_left = SIZE_MAX;
+// If not NULL, called before each allocation that does not fail.
+static void (*allocation_passes)(void);
 
 void *__real_malloc(size_t size_bytes);
 void *__real_calloc(size_t count, size_t size_bytes);
@@ -24,6 +26,8 @@ static int allocation_fails(size_t size_bytes)
         return 1;
     if (allocations_left != SIZE_MAX)
         allocations_left--;
+    if (allocation_passes)
+        allocation_passes();
     return 0;
 }
 
