@@ -129,7 +129,9 @@ static void add_backing(struct finding_all *all, const struct analyze_finding *f
     const struct fix_place place = {
         .pattern = finding->pattern,
         .remedy = PLAN_BACK,
-        .left = all->evidence->passes ? FIX_PASSED : may_gain ? FIX_TAKEN : FIX_NO_PEAK,
+        .left = all->evidence->passes ? FIX_PASSED
+                : may_gain            ? FIX_TAKEN
+                                      : FIX_NO_PEAK,
         .path = late ? 0 : finding->path, // late-deallocation: set at the call that made the object
         .other_path = late ? finding->other_path : 0,
         .kind = PROFILE_CALL_ALLOC,
