@@ -76,9 +76,14 @@ EXPECTED
 esac
 case " $* " in
 *" -g "*)
+    # in_wait is a wrapper: a single line of it waits, and several lines call it.
     line=$(grep -n 'line of cudaDeviceSynchronize' names.cu | cut -d : -f 1)
-    grep -qE "^  explicit  cudaDeviceSynchronize .*names.cu:$line\$" "$folder/report" ||
-        fail "the wait is not at names.cu:$line"
+    query "SELECT line FROM v_call_paths WHERE function LIKE 'in_wait%' AND depth = 0" | grep -qx "$line" ||
+        fail "no call path begins at names.cu:$line"
+    for line in $(grep -n '^    in_wait();' names.cu | cut -d : -f 1); do
+        grep -qE "^  explicit  cudaDeviceSynchronize .*names.cu:$line\$" "$folder/report" ||
+            fail "the wait is not at names.cu:$line"
+    done
     query "SELECT name FROM v_objects WHERE kind = 'device'" | grep -qx data || fail "the object is not named data"
     ;;
 esac
