@@ -59,9 +59,11 @@ enum base_code profile_add_access(struct profile_writer *writer,
         code = profile_put(writer, PROFILE_TABLE_ACCESS_SHAPES, shape, error);
     if (code != BASE_OK)
         return code;
+    // Both rows of call 0 that an object may have are kept: the last row of a key replaces others.
+    const uint32_t node = access->call == 0 && access->passed ? 1 : access->node;
     return profile_put_first(
         writer, PROFILE_TABLE_ACCESSES,
-        (int64_t[]){(int64_t)access->call, access->node, (int64_t)access->object, shape[0]}, error);
+        (int64_t[]){(int64_t)access->call, node, (int64_t)access->object, shape[0]}, error);
 }
 
 // --- Counts --------------------------------------------------------------------------------------

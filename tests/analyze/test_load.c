@@ -170,6 +170,7 @@ static void launches_that_are_known_by_arguments_hide_little(void **state)
     object(1, PROFILE_OBJECT_DEVICE, 0, 0);
     object(2, PROFILE_OBJECT_DEVICE, 0, 0);
     object(3, PROFILE_OBJECT_GLOBAL, 0, 0);
+    object(4, PROFILE_OBJECT_DEVICE, 0, 0); // shared, and its address lies in memory
     const struct profile_node nodes[] = {
         {.kind = PROFILE_NODE_KERNEL, .launch = {.kernel = 1}},
         {.kind = PROFILE_NODE_KERNEL, .launch = {.kernel = 1}},
@@ -191,7 +192,9 @@ static void launches_that_are_known_by_arguments_hide_little(void **state)
     call((struct profile_call){.number = 5, .kind = PROFILE_CALL_GRAPH_LAUNCH, .graph = 1});
     call((struct profile_call){.number = 6, .kind = PROFILE_CALL_GRAPH_LAUNCH, .graph = 1});
     static const struct profile_access accesses[] = {
+        {.call = 0, .object = 4},
         {.call = 0, .object = 2, .passed = true},
+        {.call = 0, .object = 4, .passed = true},
         {.call = 2, .object = 1, .read = true, .written = true, .passed = true},
         {.call = 3, .object = 1, .read = true, .written = true, .passed = true},
         {.call = 5, .node = 1, .object = 1, .read = true, .written = true, .passed = true},
@@ -210,7 +213,7 @@ static void launches_that_are_known_by_arguments_hide_little(void **state)
     assert_int_equal(model.unseen_because[ANALYZE_UNSEEN_UNWATCHED], 3);
     const struct analyze_object *rows = model.objects.items;
     assert_true(!rows[0].is_addressed && rows[1].is_addressed && rows[2].is_addressed);
-    assert_false(rows[1].elsewhere);
+    assert_true(!rows[1].elsewhere && rows[3].elsewhere && rows[3].is_addressed);
     assert_int_equal(analyze_first_hidden(&model, &rows[0], 0, 6), 2);
     assert_int_equal(analyze_first_hidden(&model, &rows[0], 0, 2), ANALYZE_NONE);
     assert_int_equal(analyze_first_hidden(&model, &rows[1], 0, 2), 0);

@@ -86,6 +86,18 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdeviceptr a
     return CUDA_SUCCESS;
 }
 
+CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
+                                void *address, const cuuint64_t *dim, const cuuint64_t *strides,
+                                const cuuint32_t *box, const cuuint32_t *steps,
+                                CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill)
+{
+    (void)type, (void)address, (void)dim, (void)strides, (void)box, (void)steps, (void)interleave,
+        (void)swizzle, (void)promotion, (void)fill;
+    memset(map, 0, sizeof(*map));
+    return rank ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
 // --- Between processes ---------------------------------------------------------------------------
 
 CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr address)

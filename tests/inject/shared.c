@@ -47,11 +47,25 @@ static void mappings(void)
         exit(3);
 }
 
+// Kernels may use the memory of tensor maps.
+static void map_tensor(CUdeviceptr address)
+{
+    CUtensorMap map;
+    const cuuint64_t dim[] = {16}, strides[] = {64};
+    const cuuint32_t one[] = {1};
+    CHECK(cuTensorMapEncodeTiled(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 1,
+                                 (void *)(uintptr_t)address, dim, strides, one, one, // NOLINT
+                                 CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+                                 CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                                 CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+}
+
 static void handles(void)
 {
     CUdeviceptr a, b, again;
     CUipcMemHandle handle, wrong;
     CHECK(cuMemAlloc_v2(&a, 1000));
+    map_tensor(a);
     CHECK(cuIpcGetMemHandle(&handle, a + 10));
     if (cuIpcGetMemHandle(&handle, 5) == CUDA_SUCCESS)
         exit(3);

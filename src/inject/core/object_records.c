@@ -117,6 +117,14 @@ void core_object_accessed(uint64_t call, uint32_t node, uint64_t object, uint32_
     core_put(EVENT_ACCESS, &record, sizeof(record), NULL, 0);
 }
 
+void core_object_addresses(const char *words, size_t bytes)
+{
+    size_t at = 0;
+    for (uint64_t number;
+         (number = core_objects_address(&core_state.objects, words, bytes, &at)) != 0;)
+        core_object_accessed(0, 0, number, EVENT_ACCESS_PASSED, false);
+}
+
 void core_object_share(uint64_t address)
 {
     const uint64_t object = core_objects_share(&core_state.objects, address);

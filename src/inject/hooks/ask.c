@@ -47,15 +47,24 @@ HOOKED(cuTexRefSetAddress2D_v3,
        (CUtexref ref, const CUDA_ARRAY_DESCRIPTOR *desc, CUdeviceptr address, size_t pitch),
        (ref, desc, address, pitch), NO_STREAM, {},
        { atomic_store(&core_state.linear_textures, true); })
+
+// Kernels get tensor maps as arguments, or find them in memory, and use the memory that they are
+// of.
+static void maps_tensor(void *address, CUresult result)
+{
+    if (result == CUDA_SUCCESS)
+        core_object_addresses((const char *)&address, sizeof(address));
+}
+
 HOOKED(cuTensorMapReplaceAddress, (CUtensorMap * map, void *address), (map, address), NO_STREAM, {},
-       {})
+       { maps_tensor(address, result); })
 HOOKED(cuTensorMapEncodeTiled,
        (CUtensorMap * map, CUtensorMapDataType type, cuuint32_t rank, void *address,
         const cuuint64_t *dim, const cuuint64_t *strides, const cuuint32_t *box,
         const cuuint32_t *steps, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
         CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill),
        (map, type, rank, address, dim, strides, box, steps, interleave, swizzle, promotion, fill),
-       NO_STREAM, {}, {})
+       NO_STREAM, {}, { maps_tensor(address, result); })
 HOOKED(cuTensorMapEncodeIm2col,
        (CUtensorMap * map, CUtensorMapDataType type, cuuint32_t rank, void *address,
         const cuuint64_t *dim, const cuuint64_t *strides, const int *lower, const int *upper,
@@ -64,7 +73,7 @@ HOOKED(cuTensorMapEncodeIm2col,
         CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill),
        (map, type, rank, address, dim, strides, lower, upper, channels, pixels, steps, interleave,
         swizzle, promotion, fill),
-       NO_STREAM, {}, {})
+       NO_STREAM, {}, { maps_tensor(address, result); })
 HOOKED(cuTensorMapEncodeIm2colWide,
        (CUtensorMap * map, CUtensorMapDataType type, cuuint32_t rank, void *address,
         const cuuint64_t *dim, const cuuint64_t *strides, int lower, int upper, cuuint32_t channels,
@@ -73,4 +82,4 @@ HOOKED(cuTensorMapEncodeIm2colWide,
         CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill),
        (map, type, rank, address, dim, strides, lower, upper, channels, pixels, steps, interleave,
         mode, swizzle, promotion, fill),
-       NO_STREAM, {}, {})
+       NO_STREAM, {}, { maps_tensor(address, result); })

@@ -15,10 +15,7 @@ enum { MOST_BYTES = 16 << 10 }; // of a copy that is searched
 static void take(void *user, const char *chunk, size_t bytes)
 {
     (void)user;
-    size_t at = 0;
-    for (uint64_t number;
-         (number = core_objects_address(&core_state.objects, chunk, bytes, &at)) != 0;)
-        core_object_accessed(0, 0, number, EVENT_ACCESS_PASSED, false);
+    core_object_addresses(chunk, bytes);
 }
 
 void sources_tables_copied(const struct core_call *call)
