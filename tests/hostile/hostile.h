@@ -35,6 +35,7 @@ void start(void);
 // Runs this executable again, as another program; returns only if it fails.
 int run_again(const char *program);
 extern const char *own_path;
+extern int errno_at_start; // what main found
 
 // --- Results -------------------------------------------------------------------------------------
 

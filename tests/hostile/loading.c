@@ -219,6 +219,12 @@ void loading_preload_too(void)
     preload(value);
 }
 
+// Whatever was done before main began, the program finds no error of it.
+void loading_errno(void)
+{
+    say("errno", errno_at_start);
+}
+
 void loading_no_preload(void)
 {
     unsetenv("LD_PRELOAD");

@@ -5,6 +5,7 @@
 // took is written there, in nanoseconds, without the start: libraries, context, and loading of the
 // kernel. Programs that do not return, or that start by themselves, write none. What a program
 // prints is of no use then.
+#include <errno.h>
 #include <fcntl.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,6 +31,7 @@ enum {
 };
 
 const char *own_path;
+int errno_at_start;
 
 int run_again(const char *program)
 {
@@ -95,6 +97,7 @@ static void run_program(unsigned index)
 
 int main(int count, char **arguments)
 {
+    errno_at_start = errno;
     static char path[PAGE];
     const ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
     own_path = length > 0 ? path : arguments[0];

@@ -21,6 +21,7 @@
 // A failure is reported on stderr and ends the program with glint's exit status 125. Continuing
 // would run NVIDIA's runtime on a driver that it does not know.
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stdatomic.h>
@@ -406,10 +407,12 @@ static void look_at_new_objects(void)
 // The loader calls this in place of its empty function.
 static void on_change(void)
 {
+    const int error = errno;
     if (_r_debug.r_state == RT_CONSISTENT) {
         forget_gone();
         look_at_new_objects();
     }
+    errno = error;
 }
 
 // The loader's function is empty, so on x86_64 it is shorter than a jump. It may be patched only if
@@ -458,6 +461,7 @@ static bool watch_the_loader(void)
 // The loader passes the arguments of main() to constructors.
 __attribute__((constructor)) static void begin(int argc, char **argv, char **environment)
 {
+    const int error = errno; // the program's, which is 0 when it starts
     (void)environment;
     state.program = argc > 0 && argv[0] ? argv[0] : "the program";
     for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next) {
@@ -467,4 +471,5 @@ __attribute__((constructor)) static void begin(int argc, char **argv, char **env
     }
     look_at_new_objects();
     watch_the_loader(); // if it fails, libraries that are opened later are not patched
+    errno = error;
 }

@@ -233,11 +233,13 @@ void core_no_memory(void)
 
 __attribute__((constructor)) static void loaded(void)
 {
+    const int error = errno; // the program's, which is 0 when it starts
     util_settings_keep();
-    if (!core_is_wanted())
-        return;
-    core_presence_begin();
-    core_driver_next_dlsym();
+    if (core_is_wanted()) {
+        core_presence_begin();
+        core_driver_next_dlsym();
+    }
+    errno = error;
 }
 
 // Also runs at exit() in a child that has made no call, which has nothing to finish.
