@@ -175,8 +175,10 @@ static void synchronisations_and_copies_that_were_never_needed_are_planned(void 
     of.waits[2] = wait_path(TRUNCATED, PROFILE_CALL_SYNC);
     of.waits[2].safe = false;
     of.wait_count = 3;
-    of.findings[0] = (struct analyze_finding){
-        .pattern = ANALYZE_MISPLACED_SYNC, .path = TRUNCATED, .host_ns = 700};
+    of.findings[0] = (struct analyze_finding){.pattern = ANALYZE_MISPLACED_SYNC,
+                                              .path = TRUNCATED,
+                                              .kind = PROFILE_CALL_SYNC,
+                                              .host_ns = 700};
     of.findings[1] = of.findings[0]; // another pattern at the same place
     of.findings[1].pattern = ANALYZE_UNNECESSARY_SYNC;
     of.finding_count = 2;
@@ -280,12 +282,24 @@ static void paths_that_nobody_can_be_sure_of_are_left(void **state)
 
 // --- Memory --------------------------------------------------------------------------------------
 
+// Only device memory can come from a pool.
+static struct analyze_finding churn_of(bool device)
+{
+    static const char is_device[] = "is_device";
+    struct analyze_finding churn = {
+        .pattern = ANALYZE_ALLOC_FREE_CHURN, .path = FREE, .other_path = ALLOC, .count = 10};
+    const struct analyze_field *field =
+        analyze_find_field(churn.pattern, is_device, strlen(is_device));
+    assert_non_null(field);
+    memcpy((char *)&churn + field->offset, &device, sizeof(device));
+    return churn;
+}
+
 static void churn_is_pooled_at_both_ends_where_its_free_waits_in_vain(void **state)
 {
     (void)state;
     struct test_case of;
-    const struct analyze_finding churn = {
-        .pattern = ANALYZE_ALLOC_FREE_CHURN, .path = FREE, .other_path = ALLOC, .count = 10};
+    const struct analyze_finding churn = churn_of(true);
     begin(&of);
     of.waits[0] = wait_path(FREE, PROFILE_CALL_FREE);
     of.wait_count = 1;
@@ -309,6 +323,15 @@ static void churn_is_pooled_at_both_ends_where_its_free_waits_in_vain(void **sta
     find(&of);
     check_plan(&of, IMAGES);
     assert_int_equal(of.fix.places.items[0].left, FIX_NEEDED);
+    end(&of);
+
+    begin(&of); // a pool has only memory of the device
+    of.waits[0] = wait_path(FREE, PROFILE_CALL_FREE);
+    of.wait_count = 1;
+    of.findings[0] = churn_of(false);
+    of.finding_count = 1;
+    find(&of);
+    assert_int_equal(of.fix.places.count, 0);
     end(&of);
 }
 
@@ -431,8 +454,7 @@ static void memory_of_the_pool_is_not_backed_too(void **state)
     of.waits[0] = wait_path(FREE, PROFILE_CALL_FREE);
     of.wait_count = 1;
     of.findings[0] = early;
-    of.findings[1] = (struct analyze_finding){
-        .pattern = ANALYZE_ALLOC_FREE_CHURN, .path = FREE, .other_path = ALLOC, .count = 10};
+    of.findings[1] = churn_of(true);
     of.finding_count = 2;
     find(&of);
     check_plan(&of, IMAGES "pool 0:30" REST "pool 0:40" REST);
@@ -443,8 +465,7 @@ static void memory_of_the_pool_is_not_backed_too(void **state)
     of.waits[0] = wait_path(FREE, PROFILE_CALL_FREE);
     of.wait_count = 1;
     of.findings[0] = early;
-    of.findings[1] = (struct analyze_finding){
-        .pattern = ANALYZE_ALLOC_FREE_CHURN, .path = FREE, .other_path = ALLOC, .count = 10};
+    of.findings[1] = churn_of(true);
     of.finding_count = 2;
     find(&of);
     of.fix.places.items[1].left = FIX_CHOSEN;

@@ -141,7 +141,8 @@ static void files_that_make_no_sense_are_refused(void **state)
         {"[[suppress]]\nobject = 'a'\nreason = ''", "line 3: 'reason' is empty"},
         {"[[suppress]]\nobject = ''\nreason = 'a'", "line 2: 'object' is empty"},
         {"[[suppress]]\npattern = 'any'\nreason = 'a'", "line 2: unknown pattern 'any'"},
-        {"[[suppress]]\npattern = 'leak'\nreason = 'a'", "line 2: unknown pattern 'leak'"},
+        {"[[suppress]]\npattern = 'leak'\nreason = 'a'",
+         "line 2: unknown pattern 'leak' (did you mean 'memory-leak'?)"},
         {"[[suppress]]\npatern = 'a'", "line 2: unknown key 'patern' (did you mean 'pattern'?)"},
         {"a = {}", "line 1: inline tables are not supported"},
     };
