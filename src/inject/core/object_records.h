@@ -31,8 +31,8 @@ void core_object_gone(uint64_t number);
 // Records that something else may use the object that holds the address, if there is one:
 // core_objects_share() says what.
 void core_object_share(uint64_t address);
-// Searches words that a program gives to the GPU for addresses, and records the objects that they may
-// point to: launches that are known by their arguments may use them.
+// Searches words that a program gives to the GPU for addresses, and records the objects that they
+// may point to: launches that are known by their arguments may use them.
 void core_object_addresses(const char *words, size_t bytes);
 // Records an access of which only the kind is known: flags are EVENT_ACCESS_*. node: 1 + index, of
 // a graph launch. named: an argument points into the object.
