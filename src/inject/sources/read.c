@@ -41,7 +41,7 @@ static bool copy_out(void *to, uint64_t from, uint64_t bytes)
 
 void sources_read_start(void)
 {
-    char copied;
+    char copied = 0;
     static const char sample = 1;
     sources_state.start_ns = core_now_ns();
     sources_state.seccomp = seccomp_mode();
