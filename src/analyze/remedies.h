@@ -54,7 +54,7 @@ struct analyze_wait_facts {
             "here",                                                                                \
             ANALYZE_OWN(FLAG, struct analyze_wait_facts, others_need)                              \
     }
-// Of patterns that tell apart what kind of call waits.
+// Of patterns that distinguish what kind of call waits.
 #define ANALYZE_SYNC_FIELDS                                                           \
     {"implicit", "another call than a synchronization waits",                         \
      ANALYZE_OWN(FLAG, struct analyze_wait_facts, is_implicit)},                      \

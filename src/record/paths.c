@@ -83,7 +83,7 @@ static bool is_one_of(const struct paths *paths, uint32_t image, const char *con
     return *names != NULL;
 }
 
-// Returns true if the image is the C library. Its functions are told, but not its lines: in a
+// Returns true if the image is the C library. Its functions are resolved, but not its lines: in a
 // program without line information they would pass for the place of a call.
 static bool is_c_library(const struct paths *paths, uint32_t image)
 {

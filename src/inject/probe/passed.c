@@ -59,13 +59,18 @@ static void pass_value(void *user, const unsigned char *value, size_t bytes)
     }
 }
 
-// Returns whether the kernel is known by its arguments. It may also read linear memory through
-// textures, which have handles and no addresses.
+// Returns whether the kernel is known by its arguments.
 static bool is_passed(const void *function)
 {
     const struct probe_kernel *kernel = probe_kernel_of(function);
-    return kernel && !kernel->about && kernel->is_passed &&
-           !atomic_load_explicit(&core_state.linear_textures, memory_order_relaxed);
+    return kernel && !kernel->about && kernel->is_passed;
+}
+
+// Returns whether launches may read linear memory through textures, which have handles and no
+// addresses. Then they stay unknown.
+static bool hides_in_textures(void)
+{
+    return atomic_load_explicit(&core_state.linear_textures, memory_order_relaxed);
 }
 
 static void begin(struct passed_words *passing, const struct core_call *call, uint32_t node)
@@ -80,7 +85,7 @@ void probe_passed_launch(struct core_call *call, const void *function, void **po
                          void **extra)
 {
     struct passed_words passing;
-    if (call->flags & EVENT_CALL_CAPTURED || !is_passed(function))
+    if (call->flags & EVENT_CALL_CAPTURED || !is_passed(function) || hides_in_textures())
         return;
     begin(&passing, call, 0);
     if (core_params_each(function, pointers, extra, pass_value, &passing) && !passing.unknown)
@@ -114,8 +119,9 @@ void probe_passed_add(struct probe_passed_nodes *nodes, uint32_t index, const vo
                       const CUDA_KERNEL_NODE_PARAMS *params)
 {
     struct noting noting = {nodes, index};
-    if (is_passed(function))
-        core_params_each(function, params->kernelParams, params->extra, note_value, &noting);
+    if (is_passed(function) &&
+        !core_params_each(function, params->kernelParams, params->extra, note_value, &noting))
+        probe_passed_forget(nodes, index, 1); // a node without words stays unknown
 }
 
 void probe_passed_forget(struct probe_passed_nodes *nodes, uint32_t index, uint32_t count)
@@ -139,7 +145,7 @@ static void doubt(const struct passed_words *passing)
 void probe_passed_replay(struct core_call *call, const struct probe_passed_nodes *nodes)
 {
     struct passed_words passing;
-    if (call->flags & EVENT_CALL_CAPTURED)
+    if (call->flags & EVENT_CALL_CAPTURED || hides_in_textures())
         return;
     begin(&passing, call, 0);
     for (size_t i = 0; i < nodes->words.count; i++) {

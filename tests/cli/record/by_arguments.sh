@@ -1,6 +1,6 @@
 # Kernels without probes are known by their arguments: an object is used where an argument points into it, to its end, or
 # an element before it. Objects whose addresses lie in memory may be used by all such launches: they are copied to the
-# GPU, lie in a variable, or the host shares the memory. Patterns that depend on how objects are used find nothing.
+# GPU, lie in a variable, the host shares the memory, or textures read it. Patterns that depend on how objects are used find nothing.
 . ./busy
 nvcc=$("$root/scripts/have" nvcc 2>/dev/null) || { echo "SKIP: no nvcc (CUDA toolkit)"; exit 77; }
 cat >program.cu <<'END_OF_PROGRAM'
@@ -15,6 +15,7 @@ __global__ void scale_pair(pair p) { p.a[threadIdx.x] += p.b[threadIdx.x]; }
 __global__ void from_one(float *a) { a[threadIdx.x + 1] *= 2; }
 __global__ void from_end(float *end) { end[-1 - (int)threadIdx.x] *= 2; }
 __global__ void of_table(float **t) { t[0][threadIdx.x] *= t[1][threadIdx.x]; }
+__global__ void of_texture(cudaTextureObject_t t, float *a) { a[threadIdx.x] += tex1Dfetch<float>(t, threadIdx.x); }
 __global__ void of_hidden() { hidden[threadIdx.x] *= 2; }
 static float *get() { float *a; cudaMalloc(&a, BYTES); cudaMemset(a, 0, BYTES); return a; }
 static float *of_path(int which)
@@ -34,6 +35,16 @@ int main(int, char **argv)
     cudaMalloc(&table, 2 * sizeof(*table));
     if (strstr(how, "first")) // so that glint knows that some kernels have no probes
         scale<<<1, 32>>>(other);
+    cudaTextureObject_t texture = 0; // it has a handle, so that arguments do not lead to its memory
+    if (strstr(how, "texture")) {
+        cudaResourceDesc from = {};
+        cudaTextureDesc as = {};
+        from.resType = cudaResourceTypeLinear;
+        from.res.linear.devPtr = a;
+        from.res.linear.desc = cudaCreateChannelDesc<float>();
+        from.res.linear.sizeInBytes = BYTES;
+        cudaCreateTextureObject(&texture, &from, &as, NULL);
+    }
     if (strstr(how, "struct")) {
         scale_pair<<<1, 32>>>({N, a, b});
     } else if (strstr(how, "before")) {
@@ -65,12 +76,17 @@ int main(int, char **argv)
         cudaGraphExec_t exec;
         cudaStreamCreate(&stream);
         cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
-        scale<<<1, 32, 0, stream>>>(a);
+        if (texture)
+            of_texture<<<1, 32, 0, stream>>>(texture, b);
+        else
+            scale<<<1, 32, 0, stream>>>(a);
         scale<<<1, 32, 0, stream>>>(b);
         cudaStreamEndCapture(stream, &graph);
         cudaGraphInstantiate(&exec, graph, 0);
         cudaGraphLaunch(exec, stream);
         cudaStreamSynchronize(stream);
+    } else if (texture) {
+        of_texture<<<1, 32>>>(texture, b);
     } else {
         scale<<<1, 32>>>(a);
         scale<<<1, 32>>>(b);
@@ -87,7 +103,7 @@ int main(int, char **argv)
 }
 END_OF_PROGRAM
 "$nvcc" -g -o program -O3 -Wno-deprecated-gpu-targets -arch=compute_75 program.cu 2>nvcc.log || { cat nvcc.log; exit 1; }
-for how in plain struct before end graph first,table table first,variable variable pinned; do
+for how in plain struct before end graph first,table table first,variable variable pinned texture texture,graph; do
     echo "== $how"
     "$GLINT" record -f -q -o p.glint --device sim --no-cache --no-probes '.*' -- ./program $how
     "$GLINT" query --csv p.glint "SELECT known_by, count(*) FROM v_launches GROUP BY known_by" | tr '\n' ' '
