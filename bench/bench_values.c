@@ -3,15 +3,17 @@
 // a kind of contents; for float, int and double, it gives the share of the bandwidth of a kernel
 // that only reads the same memory, and the microseconds that a scan of one piece takes. Then it
 // gives the time of scans that look at a part of the pieces, of small objects, and of structures
-// and small types; with a name, only of those whose names contain it. Times are the best of the
+// and small types. With a name, there are only the structures and types whose names contain it;
+// with `arrays`, only the kinds of contents. Times are the best of the
 // rounds, between events. Results for the first bytes of all contents are compared with the
 // reference of the tests. Without a GPU, it says so and measures nothing.
 //
 // It needs nothing but the driver, so that it can be compiled on the machine with the GPU:
 //   cc -O2 -D_GNU_SOURCE -Isrc -Ibuild/device bench/bench_values.c
-//       tests/device/values_reference.c src/device/device.c -ldl -lm
+//       tests/device/values_reference.c src/device/device.c -ldl -lm -lpthread
 #include <dlfcn.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -269,11 +271,10 @@ static double measure_read(uint64_t bytes)
 
 // --- Contents ------------------------------------------------------------------------------------
 
-static uint64_t random_next(void)
+static uint64_t random_next(uint64_t *state)
 {
-    static uint64_t state = 1;
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return state >> 33 ^ state;
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return *state >> 33 ^ *state;
 }
 
 enum contents {
@@ -301,16 +302,16 @@ static const char *const names[CONTENTS] = {
     [NOISE] = "everything: 8 values, near a line",
 };
 
-static double number_of(enum contents contents, uint64_t i)
+static double number_of(enum contents contents, uint64_t i, uint64_t *state)
 {
-    const double random = 1 + (double)(random_next() >> 11) * 0x1p-53;
-    const unsigned place = (unsigned)(random_next() >> 20) % 100;
+    const double random = 1 + (double)(random_next(state) >> 11) * 0x1p-53;
+    const unsigned place = (unsigned)(random_next(state) >> 20) % 100;
     switch (contents) {
     case FOUR: return place < 80 ? 1.3 + place / 20 : random;
     case EIGHT: return place < 88 ? 1.3 + place / 11 : random;
     case ZEROS: return 0;
-    case FEW: return 1.3 + (double)(random_next() >> 20 & 127) + (double)(i % 73);
-    case INTEGRAL: return (double)(random_next() >> 44);
+    case FEW: return 1.3 + (double)(random_next(state) >> 20 & 127) + (double)(i % 73);
+    case INTEGRAL: return (double)(random_next(state) >> 44);
     case LINE: return 0.37 * (double)i + 100;
     case NOISE:
         return place < 44 ? 1.3 + place / 6 : (0.37 * (double)i + 100) * (1 + random / 4096);
@@ -318,24 +319,51 @@ static double number_of(enum contents contents, uint64_t i)
     }
 }
 
+// Elements that one thread of the host makes.
+struct filling {
+    enum contents contents;
+    uint32_t type;
+    uint64_t from, to;
+    pthread_t thread;
+};
+
+static void *fill_range(void *argument)
+{
+    const struct filling *filling = argument;
+    uint64_t state = filling->from + 1;
+    for (uint64_t i = filling->from; i < filling->to; i++) {
+        const double number = number_of(filling->contents, i, &state);
+        if (filling->type == DEVICE_F64)
+            ((double *)scan.host)[i] = number;
+        else if (filling->type == DEVICE_F32)
+            ((float *)scan.host)[i] = (float)number;
+        else
+            ((uint32_t *)scan.host)[i] = filling->contents == LINE ? (uint32_t)(3 * i + 1)
+                                         : filling->contents == RANDOM
+                                             ? (uint32_t)random_next(&state)
+                                             : (uint32_t)(int64_t)(number * 1e6);
+    }
+    return NULL;
+}
+
 static void fill(enum contents contents, uint32_t type)
 {
-    const bool wide = type == DEVICE_F64;
+    enum { FILLERS = 16 };
     // What does not depend on the place is repeated: making it takes longer than all else.
     const uint64_t tile =
         contents == LINE || contents == NOISE || scan.bytes < TILE_BYTES ? scan.bytes : TILE_BYTES;
-    const uint64_t count = tile / (wide ? 8 : 4);
-    for (uint64_t i = 0; i < count; i++) {
-        const double number = number_of(contents, i);
-        if (type == DEVICE_F64)
-            ((double *)scan.host)[i] = number;
-        else if (type == DEVICE_F32)
-            ((float *)scan.host)[i] = (float)number;
-        else
-            ((uint32_t *)scan.host)[i] = contents == LINE     ? (uint32_t)(3 * i + 1)
-                                         : contents == RANDOM ? (uint32_t)random_next()
-                                                              : (uint32_t)(int64_t)(number * 1e6);
+    const uint64_t count = tile / (type == DEVICE_F64 ? 8 : 4);
+    struct filling fillings[FILLERS];
+    for (unsigned i = 0; i < FILLERS; i++) {
+        fillings[i] =
+            (struct filling){contents, type, count * i / FILLERS, count * (i + 1) / FILLERS, 0};
+        if (pthread_create(&fillings[i].thread, NULL, fill_range, &fillings[i])) {
+            fprintf(stderr, "bench_values: no thread\n");
+            exit(1);
+        }
     }
+    for (unsigned i = 0; i < FILLERS; i++)
+        pthread_join(fillings[i].thread, NULL);
     for (uint64_t at = 0; at < scan.bytes; at += tile)
         MUST(DRIVER(cuMemcpyHtoD_v2)(scan.memory + at, scan.host,
                                      tile < scan.bytes - at ? tile : scan.bytes - at));
@@ -375,6 +403,7 @@ static void measure_contents(void)
 static void measure_parts(void)
 {
     static const unsigned shares[] = {0, 1, 10, 50, 100};
+    uint64_t state = 1;
     unsigned char *marks = malloc((uint64_t)scan.job.mask + 1);
     if (!marks)
         return;
@@ -383,7 +412,7 @@ static void measure_parts(void)
     printf("\n%-36s %14s\n", "random floats, marked share", "scan");
     for (unsigned i = 0; i < sizeof(shares) / sizeof(*shares); i++) {
         for (uint64_t k = 0; k <= scan.job.mask; k++)
-            marks[k] = (random_next() >> 20) % 100 < shares[i];
+            marks[k] = (random_next(&state) >> 20) % 100 < shares[i];
         scan.job.which = DEVICE_MARKED;
         scan.job.describes = 1;
         printf("%34u %% %11.1f us\n", shares[i], measure(marks));
@@ -410,12 +439,13 @@ struct layout {
     uint32_t stride, count, fields[4][2];
 };
 
-static void put_number(unsigned char *to, enum contents contents, uint64_t i, uint32_t type)
+static void put_number(unsigned char *to, enum contents contents, uint64_t i, uint32_t type,
+                       uint64_t *state)
 {
-    const double number = number_of(contents, i);
+    const double number = number_of(contents, i, state);
     const bool is_float = type == DEVICE_F16 || type == DEVICE_F32 || type == DEVICE_F64;
     const uint64_t bits = is_float             ? values_reference_convert(type, number)
-                          : contents == RANDOM ? random_next()
+                          : contents == RANDOM ? random_next(state)
                                                : (uint64_t)(int64_t)(number * 10);
     memcpy(to, &bits, values_reference_size(type));
 }
@@ -424,6 +454,7 @@ static void put_number(unsigned char *to, enum contents contents, uint64_t i, ui
 static void fill_layout(enum contents contents, const struct layout *layout)
 {
     const uint64_t tile = scan.bytes < CHECKED_BYTES ? scan.bytes : CHECKED_BYTES;
+    uint64_t state = 1;
     scan.job.stride = layout->stride;
     scan.job.field_count = layout->count;
     for (unsigned k = 0; k < layout->count; k++) {
@@ -431,7 +462,7 @@ static void fill_layout(enum contents contents, const struct layout *layout)
         scan.job.fields[k].offset = offset;
         scan.job.fields[k].type = type;
         for (uint64_t i = 0; (i + 1) * layout->stride <= tile; i++)
-            put_number(scan.host + i * layout->stride + offset, contents, i, type);
+            put_number(scan.host + i * layout->stride + offset, contents, i, type, &state);
     }
     for (uint64_t at = 0; at < scan.bytes; at += tile)
         MUST(DRIVER(cuMemcpyHtoD_v2)(scan.memory + at, scan.host, tile));
@@ -486,11 +517,14 @@ int main(int argc, char **argv)
     prepare((mib ? mib : 1) << 20);
     printf("%s, %llu MiB, best of %d; modules loaded in %.0f and %.0f ms\n", name,
            (unsigned long long)(mib ? mib : 1), ROUNDS, gpu.load_ms[1], gpu.load_ms[0]);
-    if (argc <= 3) {
+    const char *which = argc > 3 ? argv[3] : "";
+    if (!*which || strcmp(which, "arrays") == 0)
         measure_contents();
+    if (!*which) {
         measure_parts();
         measure_sizes();
     }
-    measure_layouts(argc > 3 ? argv[3] : "");
+    if (strcmp(which, "arrays") != 0)
+        measure_layouts(which);
     return 0;
 }

@@ -182,11 +182,10 @@ static void emit_rounds(struct instrument_work *work, const struct instrument_bo
                         const struct instrument_probe *probe, uint32_t past)
 {
     struct base_buf *out = &work->out;
-    const uint32_t slow = work->labels++, next = work->labels++, other = work->labels++,
-                   counted = work->labels++;
+    const uint32_t slow = work->labels++, next = work->labels++, counted = work->labels++;
     PUT(out, rounds_registers);
-    FILL(out, request_rounds, NUMBER(next, next), NUMBER(slow, slow), NUMBER(other, other),
-         NUMBER(counted, counted), NUMBER(redux, work->sm >= SM_REDUX));
+    FILL(out, request_rounds, NUMBER(next, next), NUMBER(slow, slow), NUMBER(counted, counted),
+         NUMBER(redux, work->sm >= SM_REDUX), NUMBER(apart, !(probe->site->deps & PTX_DEP_MEMORY)));
     if (probe->sums)
         FILL(out, rounds_to_register, NUMBER(tally, probe->requests),
              NUMBER(row_bytes, body->kernel->tally_row_bytes), NUMBER(offset, probe->requests * 8),

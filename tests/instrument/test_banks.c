@@ -213,7 +213,7 @@ static void what_is_summed_up_in_registers(void **state)
         struct instrument_module *module;
         const char *clone = instrument(cases[i].ptx, &module);
         const unsigned clones = module->kernels[0].light ? 2 : 1;
-        assert_int_equal(count(clone, "selp.b32 %glint$taken"), cases[i].sites * clones);
+        assert_int_equal(count(clone, "@%glint$busy add.u32 %glint$n"), cases[i].sites * clones);
         assert_int_equal(count(clone, "call glint$wavefronts"), cases[i].calls * clones);
         instrument_destroy(module);
     }
