@@ -225,10 +225,10 @@ UNLOADED(cuLibraryUnload, CUlibrary)
 
 // --- Kernels -------------------------------------------------------------------------------------
 
-static void prepare(CUfunction function, const struct core_call *call)
+static void prepare(const void *handle, const struct core_call *call)
 {
     if (probe_state)
-        probe_kernel_prepare(function, call->current);
+        probe_kernel_prepare(handle, call->current);
 }
 
 HOOKED(cuModuleGetFunction, (CUfunction * function, CUmodule module, const char *name),
@@ -242,8 +242,10 @@ HOOKED(cuModuleGetFunction, (CUfunction * function, CUmodule module, const char 
        })
 HOOKED(cuLibraryGetKernel, (CUkernel * kernel, CUlibrary library, const char *name),
        (kernel, library, name), NO_STREAM, {}, {
-           if (result == CUDA_SUCCESS)
+           if (result == CUDA_SUCCESS) {
                core_kernel_note(*kernel, core_module_of(library), name, true);
+               prepare(*kernel, &call); // the CUDA runtime launches it without getting the function
+           }
        })
 HOOKED(cuKernelGetFunction, (CUfunction * function, CUkernel kernel), (function, kernel), NO_STREAM,
        {}, {

@@ -355,12 +355,15 @@ static struct probe_clone *new_clone(struct probe_kernel *kernel, const void *ha
 }
 
 struct probe_clone *probe_kernel_clone(struct probe_kernel *kernel, const void *handle,
-                                       const struct core_context *context)
+                                       struct core_context *context)
 {
     struct probe_clone *clone = known_clone(kernel, context->number);
     const uint32_t settings = atomic_load(&kernel->settings);
-    if (!clone)
+    if (!clone) {
         clone = new_clone(kernel, handle, context->number);
+        if (clone && clone->function)
+            shadow_prepare(context, kernel->about, probe_state->facts);
+    }
     if (clone && !clone->function && atomic_load(&kernel->number) &&
         !atomic_exchange(&clone->noted, true))
         tell_probe(
@@ -383,8 +386,7 @@ void probe_kernel_prepare(const void *handle, struct core_context *context)
     if (!kernel || !kernel->about)
         return;
     const bool relaxed = probe_relax(&mode);
-    if (probe_kernel_clone(kernel, handle, context))
-        shadow_prepare(context, kernel->about, probe_state->facts);
+    probe_kernel_clone(kernel, handle, context);
     probe_unrelax(relaxed, &mode);
 }
 

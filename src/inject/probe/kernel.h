@@ -53,13 +53,13 @@ void probe_kernel_tell(struct probe_kernel *kernel, uint32_t number);
 // Returns whether the next launch is to be watched, and counts that launch.
 bool probe_kernel_chosen(struct probe_kernel *kernel);
 // Returns the kernel's clone in the current context, with the attributes that the kernel has; NULL:
-// none.
+// none. The first time, loads what launches of the kernel need, too.
 struct probe_clone *probe_kernel_clone(struct probe_kernel *kernel, const void *handle,
-                                       const struct core_context *context);
+                                       struct core_context *context);
 
-// Loads what launches of the kernel need, if it has probes. Called where the program gets the
-// function, and the driver loads it: a launch must not load anything, because the driver then waits
-// for all work that runs. The context is current; NULL: there is none.
+// Makes the clone, if the kernel has probes. Called where the program gets the kernel or function:
+// a launch should not load anything, because the driver then waits for all work that runs. The
+// context is current; NULL: there is none.
 void probe_kernel_prepare(const void *handle, struct core_context *context);
 
 // Says that the kernel runs unwatched in the context.

@@ -83,7 +83,8 @@ struct shadow { // of one context
     uint64_t looked_at_bytes;   // of objects in `contents` and those that scans still use
     uint64_t contents_bytes;    // what is kept about them
     struct shadow_cells cells[DEVICE_SMALL_PIECES]; // for objects of one piece, of two, ...
-    uint64_t unlooked;              // contents that were not looked at, because there was no room
+    uint64_t unlooked;              // contents that were not looked at, because there was no room,
+    uint64_t uncoded;               // or because the code for their types was not loaded
     struct shadow_mallocs *mallocs; // malloc.h; NULL: no kernel that allocates was watched
     bool mallocs_off;               // what kernels allocate is not recorded, or not any more
     struct shadow_trace *traces;    // cache: of launches that have ended; the first is being read

@@ -162,13 +162,15 @@ struct shadow_scan *shadow_scan_start(struct shadow_lane *lane, struct shadow_sc
             jobs *= 2;
     }
     bool good = shadow_code_work(lane, &lane->scan_work, jobs * DEVICE_VALUES_WORK);
-    // A module is loaded where the program gets a kernel, because that may wait for everything.
-    for (struct shadow_scan *scan = scans; scan && good; scan = scan->next)
-        good = (scan->words ? shadow_scan_load(shadow, true) : shadow->scans[false] != NULL) &&
-               take_landing(shadow, scan);
+    // Code is loaded with clones, because that may wait for everything.
+    bool has_code = true;
+    for (struct shadow_scan *scan = scans; scan && good && has_code; scan = scan->next) {
+        has_code = scan->words ? shadow_scan_load(shadow, true) : shadow->scans[false] != NULL;
+        good = has_code && take_landing(shadow, scan);
+    }
     if (!good || !shadow_own_wait(shadow, lane->stream)) {
         for (const struct shadow_scan *scan = scans; scan; scan = scan->next)
-            shadow->unlooked += scan->count;
+            *(has_code ? &shadow->unlooked : &shadow->uncoded) += scan->count;
         shadow_scan_free(shadow, scans);
         return NULL;
     }

@@ -467,10 +467,21 @@ static void note_strays(const struct shadow_kernel *about)
     core_note(EVENT_INFO, text);
 }
 
+// Says how often contents were not looked at, and why; nothing if that never happened.
+static void note_contents(uint64_t *times, const char *why)
+{
+    char text[200];
+    if (!*times)
+        return;
+    snprintf(text, sizeof(text),
+             "the contents of objects were not looked at %" PRIu64 " times, because %s", *times,
+             why);
+    core_note(EVENT_WARNING, text);
+    *times = 0;
+}
+
 void shadow_tell_notes(struct shadow *shadow)
 {
-    enum { TEXT_BYTES = 512 };
-    char text[TEXT_BYTES];
     util_mutex_lock(&shadow->lock, RANK_SHADOW);
     for (size_t i = 0; i < shadow->kernels.count; i++) {
         const struct base_map_entry *entry = &shadow->kernels.entries[i];
@@ -501,13 +512,7 @@ void shadow_tell_notes(struct shadow *shadow)
         about->unwatched = about->strays = about->heap_lost = about->words_missed =
             about->ranges_missed = about->crowded = about->untraced = 0;
     }
-    if (shadow->unlooked) {
-        snprintf(text, sizeof(text),
-                 "the contents of objects were not looked at %" PRIu64
-                 " times, because there was no room for what is kept about them",
-                 shadow->unlooked);
-        core_note(EVENT_WARNING, text);
-        shadow->unlooked = 0;
-    }
+    note_contents(&shadow->unlooked, "there was no room for what is kept about them");
+    note_contents(&shadow->uncoded, "the code for elements of their types was not loaded");
     util_mutex_unlock(&shadow->lock, RANK_SHADOW);
 }
