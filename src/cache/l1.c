@@ -11,7 +11,7 @@ enum { AT_ONCE = 64 }; // requests
 
 struct cache_l1 {
     struct cache_level level;
-    bool stores_allocate;
+    bool allocates[CACHE_KINDS + 1]; // of each kind, and of what is no kind
 };
 
 struct cache_l1 *cache_l1_create(const struct cache_preset *preset, uint64_t shared_bytes,
@@ -23,7 +23,9 @@ struct cache_l1 *cache_l1_create(const struct cache_preset *preset, uint64_t sha
     shape.bytes -= shared_bytes;
     struct cache_l1 *l1 = malloc(sizeof(*l1));
     if (l1 && cache_level_init(&l1->level, &shape, share, 1, false)) {
-        l1->stores_allocate = preset->stores_allocate;
+        l1->allocates[CACHE_LOAD] = true;
+        l1->allocates[CACHE_STORE] = preset->stores_allocate;
+        l1->allocates[CACHE_ATOMIC] = l1->allocates[CACHE_KINDS] = false;
         return l1;
     }
     free(l1);
@@ -49,24 +51,23 @@ serve(struct cache_l1 *l1, enum cache_form form, struct cache_item *item, uint32
     const uint64_t word = item->word, line = cache_word_line(word);
     const struct cache_spot spot = {set, cache_tag_of(line)};
     const uint32_t sectors = cache_word_sectors(word), kind = cache_word_kind(word);
-    const bool allocates = kind == CACHE_LOAD || (kind == CACHE_STORE && l1->stores_allocate);
     struct cache_place place;
     uint32_t there = 0;
-    if (__builtin_expect(allocates, 1)) {
+    // Whether the next request is a load or a store is hard to predict, but not this.
+    if (__builtin_expect(l1->allocates[kind], 1)) {
         place = cache_level_use(&l1->level, form, spot, line, true);
-        there = *place.word & sectors;
-        *place.word |= sectors;
+        there = (uint32_t)place.now & sectors;
+        *place.word = place.now | sectors;
     } else {
         place = cache_level_use(&l1->level, form, spot, line, false);
         if (place.found) {
-            there = *place.word & sectors;
-            *place.word &= ~(uint64_t)(kind == CACHE_ATOMIC ? sectors : 0);
+            there = (uint32_t)place.now & sectors;
+            *place.word = place.now & ~(uint64_t)(kind == CACHE_ATOMIC ? sectors : 0);
         }
     }
     // A store finds its line, whichever sectors are there.
-    const uint32_t of_line = sectors & -(uint32_t)place.found;
-    const uint32_t hits = kind == CACHE_STORE ? of_line : there;
-    item->word = cache_word_drop(word, kind == CACHE_LOAD ? there : 0);
+    const uint32_t hits = there | (sectors & -(uint32_t)(place.found & (kind == CACHE_STORE)));
+    item->word = cache_word_drop(word, there & -(uint32_t)(kind == CACHE_LOAD));
     return (uint8_t)(sectors | hits << CACHE_HITS_SHIFT);
 }
 

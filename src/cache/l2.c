@@ -189,24 +189,21 @@ static __attribute__((noinline)) void clean_another(const struct cache_level *le
     }
 }
 
-// Finds the line's word, or makes room for it; what must leave for that is written to memory.
-static inline __attribute__((always_inline)) uint64_t *line_in(const struct access *access,
-                                                               uint32_t partition)
+// Finds the line, or makes room for it; what must leave for that is written to memory.
+static inline __attribute__((always_inline)) struct cache_place line_in(const struct access *access,
+                                                                        uint32_t partition)
 {
     struct cache_level *level = &access->l2->level;
     const struct cache_place place = cache_level_use(
         level, access->form, spot_in(access, partition), cache_word_line(access->word), true);
     leave(level, place, access->piece, access->counts);
-    return place.word;
+    return place;
 }
 
-// Has sectors read from memory, unless they are there.
-static inline __attribute__((always_inline)) void read_sectors(const struct access *access,
-                                                               uint64_t *home, uint32_t sectors)
+// Returns what memory delivers if these sectors are needed that a line does not have.
+static inline uint64_t delivered(const struct access *access, uint64_t there, uint32_t sectors)
 {
-    const uint32_t there = *home & 15, missing = access->l2->fills[sectors & ~there & 15] & ~there;
-    access->counts[access->owner].read += cache_count_of(missing);
-    *home |= missing;
+    return access->l2->fills[sectors & ~(uint32_t)there] & ~there & 15;
 }
 
 // Returns which sectors are hits.
@@ -214,16 +211,18 @@ static inline __attribute__((always_inline)) uint32_t load(const struct access *
 {
     const uint32_t sectors = cache_word_sectors(access->word);
     const uint32_t near = near_of(access->word), home = home_of(access->word);
-    uint64_t *word = line_in(access, near);
-    const uint32_t there = *word & sectors;
+    struct cache_place place = line_in(access, near);
+    const uint32_t hits = (uint32_t)place.now & sectors;
     // Of two conditions a compiler makes two branches, both of which are hard to predict.
-    const uint32_t asks_home = (sectors ^ there) * (home ^ near);
+    const uint32_t asks_home = (sectors ^ hits) * (home ^ near);
     if (asks_home) {
-        *word |= access->l2->fills[sectors];
-        word = line_in(access, home);
+        *place.word = place.now | access->l2->fills[sectors];
+        place = line_in(access, home);
     }
-    read_sectors(access, word, sectors);
-    return there;
+    const uint64_t read = delivered(access, place.now, sectors);
+    access->counts[access->owner].read += cache_count_of(read);
+    *place.word = place.now | read;
+    return hits;
 }
 
 // Of these sectors, which are not there, returns those that count as hits: the first ones, of as
@@ -241,19 +240,14 @@ hits_of(const struct cache_preset *preset, struct piece *piece, uint32_t kind, u
     return sectors & ~others;
 }
 
-// What other partitions than the home have of these sectors is not valid any more.
-static inline __attribute__((always_inline)) void drop_copies(const struct access *access,
-                                                              uint64_t sectors)
+// What a partition has of these sectors is not valid any more.
+static inline __attribute__((always_inline)) void drop_copy(const struct access *access,
+                                                            uint32_t partition, uint64_t sectors)
 {
-    const struct cache_level *level = &access->l2->level;
-    const uint32_t home = home_of(access->word), partitions = level->partitions;
-    for (uint32_t i = 0; i < partitions; i++) {
-        uint64_t *copy = i == home ? NULL
-                                   : cache_level_find(level, access->form, spot_in(access, i),
-                                                      cache_word_line(access->word));
-        if (copy)
-            *copy &= ~sectors;
-    }
+    uint64_t *copy = cache_level_find(&access->l2->level, access->form, spot_in(access, partition),
+                                      cache_word_line(access->word));
+    if (copy)
+        *copy &= ~sectors;
 }
 
 // Returns which sectors are hits.
@@ -261,23 +255,32 @@ static inline __attribute__((always_inline)) uint32_t change(const struct access
 {
     const uint32_t sectors = cache_word_sectors(access->word), kind = cache_word_kind(access->word);
     const uint32_t near = near_of(access->word), home = home_of(access->word);
-    uint64_t *word = line_in(access, home);
-    const uint32_t dirty = (uint32_t)(*word >> CACHE_DIRTY_SHIFT) & 15;
-    const uint32_t whole = kind == CACHE_STORE ? cache_word_whole(access->word) | dirty : 0;
-    const uint32_t missing = sectors & ~(uint32_t)*word & ~whole;
-    *word |= sectors & whole;
-    if (kind != CACHE_STORE)
-        read_sectors(access, word, missing);
-    *word |= (uint64_t)sectors << CACHE_DIRTY_SHIFT;
-    *cache_level_writer(&access->l2->level, word) = access->owner;
+    const struct cache_place place = line_in(access, home);
+    const uint64_t there = place.now & 15, dirty = place.now >> CACHE_DIRTY_SHIFT & 15;
+    const uint64_t whole = kind == CACHE_STORE ? cache_word_whole(access->word) | dirty : 0;
+    const uint32_t missing = sectors & ~(uint32_t)(there | whole);
+    uint64_t now = place.now | (sectors & whole) | (uint64_t)sectors << CACHE_DIRTY_SHIFT;
+    if (kind != CACHE_STORE) {
+        const uint64_t read = delivered(access, there, missing);
+        access->counts[access->owner].read += cache_count_of(read);
+        now |= read;
+    }
+    *place.word = now;
+    *cache_level_writer(&access->l2->level, place.word) = access->owner;
     access->piece->dirty += !dirty;
     if (access->piece->dirty > access->piece->most_dirty)
-        clean_another(&access->l2->level, spot_in(access, home), word, access->piece,
+        clean_another(&access->l2->level, spot_in(access, home), place.word, access->piece,
                       access->counts);
-    const uint32_t kept = kind == CACHE_STORE ? cache_word_whole(access->word) : 0;
-    drop_copies(access, sectors);
-    if (near != home && kept)
-        *line_in(access, near) |= kept;
+    const uint32_t whole_now = kind == CACHE_STORE ? cache_word_whole(access->word) : 0;
+    const uint32_t kept_in = whole_now ? near : home; // a copy, unless that is the home
+    for (uint32_t i = 0; i < access->l2->level.partitions; i++) {
+        if (i != home && i != kept_in)
+            drop_copy(access, i, sectors);
+    }
+    if (kept_in != home) {
+        const struct cache_place copy = line_in(access, kept_in);
+        *copy.word = (copy.now & ~(uint64_t)sectors) | whole_now;
+    }
     return (sectors & ~missing) |
            (missing ? hits_of(access->l2->preset, access->piece, kind, missing) : 0);
 }
@@ -368,7 +371,7 @@ void cache_l2_copy(struct cache_l2 *l2, uint64_t line, struct cache_l2_counts *c
                                     cache_tag_of(line)};
     const struct cache_place place = cache_level_copy(&l2->level, spot, line);
     leave(&l2->level, place, piece, counts);
-    *place.word |= 15;
+    *place.word = place.now | 15;
 }
 
 void cache_l2_clean(struct cache_l2 *l2, struct cache_l2_counts *counts)
@@ -393,8 +396,7 @@ static uint32_t way_at(const struct cache_level *level, uint64_t set, uint32_t a
 // Whether the line of that age was only copied.
 static bool is_weak(const struct cache_level *level, uint64_t set, uint32_t age)
 {
-    const struct cache_head_16 *head = (const struct cache_head_16 *)level->heads + set;
-    return level->form == CACHE_LRU_16 && age >= head->used;
+    return level->form == CACHE_LRU_16 && age >= level->states[set].used;
 }
 
 // Brings one line of a set, if it is sampled.
@@ -414,7 +416,7 @@ static void bring(const struct cache_level *from, uint64_t set, uint32_t age, st
                                          : cache_level_use(into, into->form, spot, line, true);
     piece->dirty -= is_dirty(place.gone);
     piece->dirty += is_dirty(word);
-    *place.word |= word & few;
+    *place.word = place.now | (word & few);
     *cache_level_writer(into, place.word) = from->writers[at];
 }
 

@@ -27,15 +27,39 @@ static bool allocate(struct cache_level *level, bool writers)
     const size_t sets = level->sets * level->partitions, ways = sets * level->ways;
     const size_t heads_bytes = sets * level->head_numbers * sizeof(*level->heads);
     const size_t words_at = (heads_bytes + HOST_LINE - 1) / HOST_LINE * HOST_LINE;
+    const size_t states = level->form == CACHE_LRU_16 ? sets * sizeof(*level->states) : 0;
     const size_t way_bytes = sizeof(*level->words) + (writers ? sizeof(*level->writers) : 0);
-    level->memory = cache_allocate(HOST_LINE + words_at + ways * way_bytes, 1);
+    level->memory = cache_allocate(HOST_LINE + words_at + ways * way_bytes + states, 1);
     if (!level->memory)
         return false;
     char *start = (char *)level->memory + (HOST_LINE - (uintptr_t)level->memory % HOST_LINE);
     level->heads = (uint64_t *)start;
     level->words = (uint64_t *)(start + words_at);
     level->writers = writers ? (uint32_t *)(level->words + ways) : NULL;
+    level->states = (struct cache_state_16 *)(start + words_at + ways * way_bytes);
     return true;
+}
+
+// Says what becomes of each order of 4 ways, from the first on, in which way 0 is the oldest.
+static void make_steps(struct cache_level *level)
+{
+    uint8_t orders[CACHE_ORDERS_4][4] = {{3, 2, 1, 0}}; // ways, the last used first
+    for (size_t i = 0, known = 1; i < known; i++) {
+        for (unsigned way = 0; way <= CACHE_OLDEST_4; way++) {
+            const uint8_t used = way < CACHE_OLDEST_4 ? (uint8_t)way : orders[i][3];
+            uint8_t next[4] = {used};
+            for (size_t from = 0, to = 1; from < 4; from++) {
+                if (orders[i][from] != used)
+                    next[to++] = orders[i][from];
+            }
+            size_t number = 0;
+            while (number < known && memcmp(orders[number], next, sizeof(next)) != 0)
+                number++;
+            if (number == known)
+                memcpy(orders[known++], next, sizeof(next));
+            level->steps[i][way] = (struct cache_step_4){(uint8_t)number, used};
+        }
+    }
 }
 
 // Returns the form for a shape, and sets how many numbers a head of it has.
@@ -46,8 +70,11 @@ static enum cache_form form_of(struct cache_level *level, bool writers)
         level->head_numbers = 4;
         return CACHE_LRU_16;
     }
-    if (lru && level->ways == 4 && !writers)
+    if (lru && level->ways == 4 && !writers) {
+        make_steps(level);
+        level->head_numbers = 1;
         return CACHE_LRU_4;
+    }
     level->head_numbers = lru ? (level->ways + 7) / 8 : 1;
     return CACHE_ANY_FORM;
 }
@@ -87,6 +114,8 @@ void cache_level_fini(struct cache_level *level)
 // Returns the ages of a set's ways.
 static uint8_t *ages_of(const struct cache_level *level, uint64_t set)
 {
+    if (level->form == CACHE_LRU_16)
+        return (uint8_t *)&((struct cache_head_16 *)level->heads)[set].ages;
     return (uint8_t *)(level->heads + set * level->head_numbers);
 }
 
@@ -100,12 +129,9 @@ void cache_level_clear(struct cache_level *level)
     for (uint64_t i = 0; i < sets * ways; i++)
         level->words[i] = cache_no_line;
     for (uint64_t set = 0; level->form == CACHE_LRU_16 && set < sets; set++) {
-        struct cache_head_16 *head = (struct cache_head_16 *)level->heads + set;
-        head->order = 0x0123456789abcdefu;
-        head->used = 16 - FREE_AT_FIRST;
-        head->free = FREE_AT_FIRST;
+        level->states[set] = (struct cache_state_16){16 - FREE_AT_FIRST, FREE_AT_FIRST};
     }
-    const bool ages = level->form == CACHE_ANY_FORM && level->policy == CACHE_LRU;
+    const bool ages = level->form != CACHE_LRU_4 && level->policy == CACHE_LRU;
     for (uint64_t set = 0; ages && set < sets; set++) {
         for (uint32_t way = 0; way < ways; way++)
             ages_of(level, set)[way] = (uint8_t)(ways - 1 - way);
@@ -113,6 +139,14 @@ void cache_level_clear(struct cache_level *level)
     for (uint32_t i = 0; i < level->partitions * CACHE_PIECES; i++)
         level->random[i / CACHE_PIECES][i % CACHE_PIECES * CACHE_APART] = 1;
 }
+
+#define AGE(age)                                                                       \
+    {                                                                                  \
+        age, age, age, age, age, age, age, age, age, age, age, age, age, age, age, age \
+    }
+const cache_bytes cache_ages[16] = {AGE(0),  AGE(1),  AGE(2),  AGE(3), AGE(4),  AGE(5),
+                                    AGE(6),  AGE(7),  AGE(8),  AGE(9), AGE(10), AGE(11),
+                                    AGE(12), AGE(13), AGE(14), AGE(15)};
 
 // --- Policies ------------------------------------------------------------------------------------
 
@@ -202,13 +236,12 @@ struct cache_place cache_level_use_any(struct cache_level *level, struct cache_s
     if (!found)
         way = victim_of(level, set);
     const uint64_t word = words[way];
-    if (!found)
-        words[way] = line << CACHE_LINE_SHIFT;
     if (level->policy == CACHE_LRU)
         use_age(ages_of(level, set), ways, way);
     else if (level->policy == CACHE_TREE)
         level->heads[set] = use_tree(level->heads[set], ways, way);
-    return (struct cache_place){&words[way], found ? 0 : word, found};
+    return (struct cache_place){&words[way], found ? word : line << CACHE_LINE_SHIFT,
+                                found ? 0 : word, found};
 }
 
 uint64_t *cache_level_older_any(const struct cache_level *level, uint32_t set, uint32_t age)
@@ -241,25 +274,26 @@ struct cache_place cache_level_copy(struct cache_level *level, struct cache_spot
     uint64_t *words = level->words + (size_t)spot.set * level->ways;
     const uint32_t found = way_of(words, level->ways, line);
     if (found < level->ways)
-        return (struct cache_place){&words[found], 0, true};
+        return (struct cache_place){&words[found], words[found], 0, true};
     if (level->form != CACHE_LRU_16)
         return cache_level_use(level, level->form, spot, line, true);
     struct cache_head_16 *head = (struct cache_head_16 *)level->heads + spot.set;
-    const uint32_t weak = 16 - head->used - head->free;
-    const bool takes_free = head->free && (!weak || !has_most_weak(level, spot.set));
-    const uint32_t from = takes_free ? 15 : 15 - head->free; // where its way was in the order
+    struct cache_state_16 *state = &level->states[spot.set];
+    const uint32_t weak = 16u - state->used - state->free;
+    const bool takes_free = state->free && (!weak || !has_most_weak(level, spot.set));
+    const uint32_t from = takes_free ? 15 : 15u - state->free; // its way's age
     if (takes_free || !weak)
         ++*cache_level_weak(level, spot.set);
-    head->used -= !takes_free && !weak;
-    head->free -= takes_free;
-    const uint32_t to = head->used;
-    const uint64_t order = head->order, way = order >> 4 * from & 15;
-    const uint64_t before = ((uint64_t)1 << 4 * to) - 1;
-    const uint64_t behind = from < 15 ? UINT64_MAX << (4 * from + 4) : 0;
-    const uint64_t between = ~before & ~behind & ~((uint64_t)15 << 4 * from);
-    head->order = (order & (before | behind)) | (order & between) << 4 | way << 4 * to;
+    state->used -= !takes_free && !weak;
+    state->free -= takes_free;
+    const uint32_t to = state->used;
+    uint8_t *ages = ages_of(level, spot.set);
+    uint32_t way = 0;
+    for (uint32_t i = 0; i < 16; i++) {
+        way = ages[i] == from ? i : way;
+        ages[i] += ages[i] >= to && ages[i] < from;
+    }
+    ages[way] = (uint8_t)to;
     ((uint8_t *)&head->tags)[way] = spot.tag;
-    const uint64_t gone = words[way];
-    words[way] = line << CACHE_LINE_SHIFT;
-    return (struct cache_place){&words[way], gone, false};
+    return (struct cache_place){&words[way], line << CACHE_LINE_SHIFT, words[way], false};
 }

@@ -4,10 +4,11 @@
 //
 // Whether there is a hit is hard to predict, and each wrong prediction costs the CPU as much as a
 // search. So the sets of the presets are searched without branches, as far as possible:
-// - LRU with 4 ways, in an L1, keeps words in the order of their use. All are compared, and those
-//   before the line move down by one.
-// - LRU with 16 ways has a *tag* for each way, a byte of a hash of its line, all of which are
-//   compared at once. Ways do not move; their order is a number with a digit for each.
+// - LRU with 4 ways, in an L1, has a number for the order of the ways, and a table of which order
+//   comes next. All words are compared.
+// - LRU with 16 ways has a *tag* for each way, a byte of a hash of its line, and its *age*, which
+//   says how many ways were used after it. All tags are compared at once, and all ages change at
+//   once.
 // All others are searched way by way (level.c).
 #ifndef GLINT_CACHE_LEVEL_H
 #define GLINT_CACHE_LEVEL_H
@@ -31,20 +32,30 @@ static const uint64_t cache_no_line = UINT64_MAX << CACHE_LINE_SHIFT; // of a fr
 // What decides how a set is searched. Loops over requests are compiled for each.
 enum cache_form { CACHE_ANY_FORM, CACHE_LRU_4, CACHE_LRU_16 };
 
+// What becomes of a set of 4 ways when one of them is used. Each of their orders has a number.
+struct cache_step_4 {
+    uint8_t order; // afterwards
+    uint8_t way;   // that was used
+};
+enum { CACHE_ORDERS_4 = 24, CACHE_OLDEST_4 = 4 };
+
 struct cache_level {
-    // Of each set. LRU_16: struct cache_head_16; LRU_4: nothing. Others: with LRU, a byte for each
-    // way, its age: how many ways were used after it; a tree has bit n if the right half of node n
-    // is to leave next.
+    // Of each set. LRU_16: struct cache_head_16; LRU_4: the number of its order. Others: with LRU,
+    // a byte for each way, its age: how many ways were used after it; a tree has bit n if the right
+    // half of node n is to leave next.
     uint64_t *heads;
-    uint64_t *words;   // of the ways of set 0, of set 1, ...; free ways are the last
-    uint32_t *writers; // of the same: owner of what is dirty
-    void *memory;      // of all three
-    uint64_t sets;     // of a partition; set 0 of all partitions is first, then set 1, ...
-    uint64_t inverse;  // 2^64 / sets
+    struct cache_state_16 *states; // LRU_16: of each set
+    uint64_t *words;               // of the ways of set 0, of set 1, ...; free ways are the last
+    uint32_t *writers;             // of the same: owner of what is dirty
+    void *memory;                  // of all four
+    uint64_t sets;    // of a partition; set 0 of all partitions is first, then set 1, ...
+    uint64_t inverse; // 2^64 / sets
     uint32_t partitions;
     uint32_t ways, head_numbers; // of a set
     enum cache_policy policy;
     enum cache_form form;
+    // LRU_4: of each order, if a way is used, or, behind these, the oldest one.
+    struct cache_step_4 steps[CACHE_ORDERS_4][8];
     uint32_t share;
     unsigned piece_shift; // a piece has 2^piece_shift sets of each partition
     // Of each piece of each partition. RANDOM: the last number; LRU_16: the number of weak lines.
@@ -136,6 +147,7 @@ struct cache_spot {
 // The place of a line that counts as used now.
 struct cache_place {
     uint64_t *word; // NULL if the line is not there, and was only looked for
+    uint64_t now;   // what the word has to be, together with what changes: the caller writes it
     uint64_t gone;  // what the place held before, if the line is new; its writer is still there
     bool found;
 };
@@ -150,90 +162,109 @@ static inline __attribute__((always_inline)) struct cache_place
 cache_lru_4_use(const struct cache_level *level, struct cache_spot spot, uint64_t line, bool add)
 {
     uint64_t *words = level->words + (size_t)spot.set * 4;
-    const uint64_t a = words[0], b = words[1], c = words[2], d = words[3];
-    const bool at_a = a >> CACHE_LINE_SHIFT == line, at_b = b >> CACHE_LINE_SHIFT == line,
-               at_c = c >> CACHE_LINE_SHIFT == line, at_d = d >> CACHE_LINE_SHIFT == line;
-    const bool found = at_a | at_b | at_c | at_d;
-    if (!add && !found)
+    const uint64_t first = line << CACHE_LINE_SHIFT, few = (1 << CACHE_LINE_SHIFT) - 1;
+    uint64_t way = CACHE_OLDEST_4; // a branch would be hard to predict: conditional moves
+    way = (words[0] ^ first) <= few ? 0 : way;
+    way = (words[1] ^ first) <= few ? 1 : way;
+    way = (words[2] ^ first) <= few ? 2 : way;
+    way = (words[3] ^ first) <= few ? 3 : way;
+    const bool missing = way == CACHE_OLDEST_4;
+    if (!add && missing)
         return (struct cache_place){0};
-    uint64_t first = line << CACHE_LINE_SHIFT;
-    first = at_d ? d : first;
-    first = at_c ? c : first;
-    first = at_b ? b : first;
-    words[0] = at_a ? a : first;
-    words[1] = at_a ? b : a;
-    words[2] = cache_choose(-(uint64_t)(at_a | at_b), c, b);
-    words[3] = cache_choose(-(uint64_t)(at_a | at_b | at_c), d, c);
-    return (struct cache_place){words, found ? 0 : d, found};
+    const struct cache_step_4 *step = &level->steps[level->heads[spot.set]][way];
+    uint64_t *word = &words[step->way];
+    const uint64_t was = *word;
+    level->heads[spot.set] = step->order;
+    return (struct cache_place){word, missing ? first : was, missing ? was : 0, !missing};
 }
 
-// 16 bytes, with which the CPU can do something at once.
-typedef uint8_t cache_bytes __attribute__((vector_size(16), may_alias));
+// 16 bytes, with which the CPU can do something at once. They are signed, since SSE2
+// has no comparison of others.
+typedef signed char cache_bytes __attribute__((vector_size(16), may_alias));
+typedef char cache_chars __attribute__((vector_size(16)));
 typedef uint16_t cache_pairs __attribute__((vector_size(16), may_alias));
 typedef uint8_t cache_half __attribute__((vector_size(8), may_alias));
 
-static const uint64_t cache_ones = 0x1111111111111111u; // a one in each of 16 digits
+// A comparison of 16 bytes makes a mask with so many bits for each: what the CPU does in one step.
+#ifdef __SSE2__
+enum { CACHE_WAY_BITS = 1 };
+#else
+enum { CACHE_WAY_BITS = 4 };
+#endif
 
-// Returns a digit of 1 for each byte that equals this one.
+// Returns a mask with the lowest bit of each byte that equals the one of the other vector.
 static inline __attribute__((always_inline)) uint64_t cache_equal_ways(cache_bytes bytes,
-                                                                       uint8_t byte)
+                                                                       cache_bytes others)
 {
-    const cache_pairs equal = (cache_pairs)(bytes == (cache_bytes){0} + byte);
-    return (uint64_t) __builtin_convertvector(equal >> 4, cache_half) & cache_ones;
+    const cache_bytes equal = bytes == others;
+#ifdef __SSE2__
+    return (uint32_t)__builtin_ia32_pmovmskb128((cache_chars)equal);
+#else
+    const cache_pairs pairs = (cache_pairs)equal >> 4;
+    return (uint64_t) __builtin_convertvector(pairs, cache_half) & 0x1111111111111111u;
+#endif
 }
 
-// Returns the first such way; any if there is none.
+// Returns the first way of a mask that is not empty.
 static inline uint64_t cache_first_way(uint64_t equal)
 {
-    return (uint64_t)__builtin_ctzll(equal | (uint64_t)1 << 63) / 4;
+    return (uint64_t)__builtin_ctzll(equal) / CACHE_WAY_BITS;
 }
 
-// Returns the bits of the order up to the digit that a way is.
-static inline uint64_t cache_order_to(uint64_t order, uint64_t way)
-{
-    const uint64_t other = order ^ way * cache_ones; // 0 where the way is
-    const uint64_t zeros = (other - cache_ones) & ~other & cache_ones << 3;
-    return zeros ^ (zeros - 1); // what follows the first zero of `zeros` need not be one
-}
-
-// A set of 16 ways: their tags, and their order, the last used first. The first of the order were
-// used; then there are *weak* lines, which were only copied, and not used since; the last are free.
+// A set of 16 ways. An age is that of one way only. The youngest ways were used; then there are
+// *weak* lines, which were only copied, and not used since; the oldest are free.
 struct cache_head_16 {
-    cache_bytes tags;
-    uint64_t order;
-    uint32_t used, free;
+    cache_bytes tags, ages;
+};
+struct cache_state_16 {
+    uint8_t used, free; // ways
 };
 
+// Of each age: 16 times.
+extern const cache_bytes cache_ages[16];
+
+// Notes that a way of this age was used, which was weak or free, unless it was used before.
+static inline __attribute__((always_inline)) void
+cache_lru_16_note(struct cache_level *level, uint32_t set, uint32_t age, uint64_t missing)
+{
+    struct cache_state_16 *state = &level->states[set];
+    if (__builtin_expect(age < state->used, 1))
+        return;
+    if (missing && state->free)
+        state->free--;
+    else
+        --*cache_level_weak(level, set);
+    state->used++;
+}
+
 // A tag that is equal is taken to mean the line, so that the CPU goes on before it has the word. If
-// that is wrong, it has to go back.
+// that is wrong, it has to go back. All bytes of a head are written at once, since the CPU would
+// have to wait until it can read 16 bytes of which one was just written.
 static inline __attribute__((always_inline)) struct cache_place
 cache_lru_16_use(struct cache_level *level, struct cache_spot spot, uint64_t line, bool add)
 {
     struct cache_head_16 *head = (struct cache_head_16 *)level->heads + spot.set;
     uint64_t *words = level->words + (size_t)spot.set * 16;
-    const uint64_t order = head->order, oldest = order >> 60;
-    uint64_t equal = cache_equal_ways(head->tags, spot.tag), missing = -(uint64_t)(equal == 0);
-    uint64_t way = cache_choose(missing, oldest, cache_first_way(equal));
+    const cache_bytes tags = head->tags, ages = head->ages;
+    const cache_bytes tag = (cache_bytes){0} + (signed char)spot.tag;
+    const uint64_t oldest = cache_equal_ways(ages, cache_ages[15]);
+    uint64_t equal = cache_equal_ways(tags, tag);
+    uint64_t missing = -(uint64_t)(equal == 0), way = cache_first_way(equal | (oldest & missing));
     while (__builtin_expect((words[way] >> CACHE_LINE_SHIFT ^ line) & ~missing, 0)) {
         equal &= equal - 1;
         missing = -(uint64_t)(equal == 0);
-        way = cache_choose(missing, oldest, cache_first_way(equal));
+        way = cache_first_way(equal | (oldest & missing));
     }
     if (!add && missing)
         return (struct cache_place){0};
-    const uint64_t moved = cache_order_to(order, way);
-    head->order = cache_choose(moved, order << 4 | way, order);
-    if (__builtin_expect(head->used < 16 && moved >> 4 * head->used, 0)) {
-        if (missing && head->free)
-            head->free--;
-        else
-            --*cache_level_weak(level, spot.set);
-        head->used++;
-    }
-    ((uint8_t *)&head->tags)[way] = spot.tag;
+    const uint32_t age = ((const uint8_t *)&head->ages)[way];
+    const cache_bytes older = cache_ages[age] > ages, at = cache_ages[age] == ages;
+    head->ages = (ages - older) & ~at;
+    head->tags = tags ^ ((tags ^ tag) & at);
+    cache_lru_16_note(level, spot.set, age, missing);
     const uint64_t word = words[way];
-    words[way] = cache_choose(missing, line << CACHE_LINE_SHIFT, word);
-    return (struct cache_place){&words[way], word & missing, !missing};
+    return (struct cache_place){&words[way], cache_choose(missing, line << CACHE_LINE_SHIFT, word),
+                                word & missing, !missing};
 }
 
 // For CACHE_ANY_FORM; see cache_level_use.
@@ -248,8 +279,9 @@ cache_level_older(const struct cache_level *level, enum cache_form form, uint32_
 {
     if (form != CACHE_LRU_16)
         return cache_level_older_any(level, set, age);
-    const uint64_t order = ((const struct cache_head_16 *)level->heads)[set].order;
-    return level->words + (size_t)set * 16 + (order >> 4 * age & 15);
+    const cache_bytes ages = ((const struct cache_head_16 *)level->heads)[set].ages;
+    return level->words + (size_t)set * 16 +
+           cache_first_way(cache_equal_ways(ages, cache_ages[age]));
 }
 
 // For CACHE_ANY_FORM and CACHE_LRU_4; see cache_level_find.
@@ -264,7 +296,8 @@ cache_level_find(const struct cache_level *level, enum cache_form form, struct c
         return cache_level_find_any(level, spot.set, line);
     const struct cache_head_16 *head = (const struct cache_head_16 *)level->heads + spot.set;
     uint64_t *words = level->words + (size_t)spot.set * 16;
-    for (uint64_t equal = cache_equal_ways(head->tags, spot.tag); equal; equal &= equal - 1) {
+    const cache_bytes tag = (cache_bytes){0} + (signed char)spot.tag;
+    for (uint64_t equal = cache_equal_ways(head->tags, tag); equal; equal &= equal - 1) {
         const uint64_t way = cache_first_way(equal);
         if (words[way] >> CACHE_LINE_SHIFT == line)
             return &words[way];

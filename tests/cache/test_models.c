@@ -546,9 +546,38 @@ static void shares_are_nested(void **state)
     assert_in_range(sixteenth, 4090, 4102);
 }
 
+// Every sequence of uses of six lines, in the only set of four ways, equals a list in order of use.
+static void all_orders_of_four_ways_are_lru(void **state)
+{
+    (void)state;
+    enum { LINES = 6, LENGTH = 6, WAYS = 4, SEQUENCES = 46656 };
+    const struct cache_preset preset = {.l1 = {WAYS * CACHE_LINE_BYTES, WAYS, CACHE_LRU}};
+    struct cache_l1 *l1 = cache_l1_create(&preset, 0, CACHE_ALL);
+    assert_non_null(l1);
+    for (unsigned sequence = 0; sequence < SEQUENCES; sequence++) {
+        unsigned list[LINES + 1], count = 0; // the last used first
+        cache_l1_flush(l1);
+        for (unsigned i = 0, rest = sequence; i < LENGTH; i++, rest /= LINES) {
+            const unsigned line = rest % LINES;
+            struct cache_request request = {.line = line, .sectors = 1};
+            struct cache_l1_counts counts = {0};
+            unsigned place = 0;
+            while (place < count && list[place] != line)
+                place++;
+            cache_l1_run(l1, &request, 1, &counts);
+            assert_int_equal(counts.kinds[CACHE_LOAD].hits, place < count && place < WAYS);
+            count += place == count;
+            memmove(list + 1, list, place * sizeof(list[0]));
+            list[0] = line;
+        }
+    }
+    cache_l1_destroy(l1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_orders_of_four_ways_are_lru),
         cmocka_unit_test(loops_that_fit_hit),
         cmocka_unit_test(trees_point_away_from_what_was_used),
         cmocka_unit_test(sectors_of_a_line_come_one_by_one),
