@@ -21,7 +21,7 @@
 #include "facts/facts.h"
 
 // A reader accepts every file of its major version.
-enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 16 };
+enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 17 };
 
 // --- Rows ----------------------------------------------------------------------------------------
 
@@ -116,6 +116,12 @@ struct profile_frame {
 bool profile_is_library_function(const char *function);
 bool profile_is_library_frame(const struct profile_frame *frame);
 
+enum profile_result_use { // of what a call returns
+    PROFILE_RESULT_UNKNOWN = 0,
+    PROFILE_RESULT_IGNORED,   // the program does not look at it
+    PROFILE_RESULT_LOOKED_AT, // it does, or asks for the last error next
+};
+
 struct profile_path {
     uint32_t number;
     const struct profile_frame *frames; // innermost first
@@ -124,6 +130,7 @@ struct profile_path {
     // The CUDA runtime function that the first frame called, as programs spell it: "cudaMalloc".
     // NULL: unknown, or the program called the driver directly.
     const char *called;
+    enum profile_result_use result_use; // of the call; known only of synchronizations
 };
 
 struct profile_source { // a source file as it was when the program ended

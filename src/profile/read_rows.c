@@ -132,8 +132,13 @@ static enum base_code take_path_row(struct profile *profile, sqlite3_stmt *at, v
         return profile_damaged(profile, error);
     if (number != walk->path.number) {
         bool more = give_path(walk);
-        walk->path = (struct profile_path){
-            .number = more ? number : 0, .truncated = BOOL(1), .called = TEXT(3)};
+        walk->path = (struct profile_path){.number = more ? number : 0,
+                                           .truncated = BOOL(1),
+                                           .called = TEXT(3),
+                                           .result_use = sqlite3_column_type(at, 4) == SQLITE_NULL
+                                                             ? PROFILE_RESULT_UNKNOWN
+                                                         : BOOL(4) ? PROFILE_RESULT_LOOKED_AT
+                                                                   : PROFILE_RESULT_IGNORED};
         walk->frames.count = 0;
         if (!more)
             return BASE_NOT_FOUND;
@@ -164,12 +169,18 @@ PROFILE_EACH(path, path)
     struct path_walk walk = {.each = each, .user = user};
     if (code == BASE_OK)
         code = profile_walk(profile,
-                            profile_has(profile, PROFILE_TABLE_PATH_CALLS)
-                                ? "SELECT p.number, p.truncated, f.frame, c.function FROM paths p"
-                                  " LEFT JOIN path_frames f ON f.path = +p.number"
+                            profile_has(profile, PROFILE_TABLE_PATH_RESULTS)
+                                ? "SELECT p.number, p.truncated, f.frame, c.function, r.looked_at"
+                                  " FROM paths p LEFT JOIN path_frames f ON f.path = +p.number"
+                                  " LEFT JOIN path_calls c ON c.path = p.number"
+                                  " LEFT JOIN path_results r ON r.path = p.number"
+                                  " ORDER BY p.number, f.depth"
+                            : profile_has(profile, PROFILE_TABLE_PATH_CALLS)
+                                ? "SELECT p.number, p.truncated, f.frame, c.function, NULL"
+                                  " FROM paths p LEFT JOIN path_frames f ON f.path = +p.number"
                                   " LEFT JOIN path_calls c ON c.path = p.number"
                                   " ORDER BY p.number, f.depth"
-                                : "SELECT p.number, p.truncated, f.frame, 0 FROM paths p"
+                                : "SELECT p.number, p.truncated, f.frame, 0, NULL FROM paths p"
                                   " LEFT JOIN path_frames f ON f.path = +p.number"
                                   " ORDER BY p.number, f.depth",
                             take_path_row, &walk, error);

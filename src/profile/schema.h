@@ -69,6 +69,7 @@ enum { PROFILE_VERSION = PROFILE_MAJOR * 1000 + PROFILE_MINOR };
     X(CORRECTIONS, corrections, PROFILE_LAST, 9, 5)                 \
     X(STACKS, stacks, PROFILE_LAST, 2, 5)                           \
     X(PATH_CALLS, path_calls, PROFILE_LAST, 2, 6)                   \
+    X(PATH_RESULTS, path_results, PROFILE_LAST, 2, 17)              \
     X(DOUBTS, doubts, PROFILE_ONCE, 3, 6)                           \
     X(CONTENTS, contents, PROFILE_ONCE, 16, 7)                      \
     X(CONTENT_FIELDS, content_fields, PROFILE_ONCE, 4, 7)           \

@@ -170,6 +170,10 @@ enum base_code profile_add_path(struct profile_writer *writer, const struct prof
         int64_t values[] = {path->number, 0};
         code = PROFILE_PUT(writer, PATH_CALLS, values, error, {1, path->called});
     }
+    if (code == BASE_OK && path->result_use != PROFILE_RESULT_UNKNOWN)
+        code = profile_put(writer, PROFILE_TABLE_PATH_RESULTS,
+                           (int64_t[]){path->number, path->result_use == PROFILE_RESULT_LOOKED_AT},
+                           error);
     return code;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "names.h"
+#include "results.h"
 #include "runtime.h"
 #include "session.h"
 #include "sources.h"
@@ -19,7 +20,8 @@ struct paths {
     BASE_ARRAY(struct record_symbols_frame) frames;
     BASE_ARRAY(struct profile_frame) rows;
     BASE_ARRAY(enum record_runtime_image) kinds; // of the frames' images
-    struct base_buf called;  // the function of the CUDA runtime that the path leads to
+    struct base_buf called; // the function of the CUDA runtime that the path leads to
+    BASE_ARRAY(struct record_results_place) places; // return addresses
     struct base_map changed; // images for which a note says that they have changed
 };
 
@@ -131,6 +133,34 @@ static void symbolise(struct paths *paths, const struct record_session_stack *st
     paths->frames.count = paths->rows.count = count - first;
 }
 
+// Finds out whether the program looks at the result of the stack's call, which starts at the
+// program's own code like the frames.
+static enum profile_result_use use_of_result(struct paths *paths,
+                                             const struct record_session_stack *stack)
+{
+    const struct record_session *session = paths->session;
+    const struct profile_frame *own = &paths->rows.items[0];
+    // In an executable without symbols, the first frame may be one of the runtime.
+    if (!paths->rows.count || !own->function || !base_map_get(&session->sync_stacks, stack->number))
+        return PROFILE_RESULT_UNKNOWN;
+    uint32_t first = 0;
+    const struct record_session_frame *frames = &session->frames.items[stack->first];
+    while (first < stack->depth &&
+           (frames[first].image != own->image || frames[first].offset != own->offset))
+        first++;
+    paths->places.count = 0;
+    for (uint32_t i = first; i < stack->depth; i++) {
+        struct record_results_place *place = base_array_push(&paths->places);
+        if (!place)
+            return PROFILE_RESULT_UNKNOWN;
+        const uint32_t image = frames[i].image;
+        *place = (struct record_results_place){
+            image && image <= paths->images.count ? paths->images.items[image - 1] : 0,
+            frames[i].offset};
+    }
+    return record_results_use(paths->symbols, paths->places.items, paths->places.count);
+}
+
 static enum profile_name_source source_of(const struct paths *paths, const char *name)
 {
     const char *colon = strrchr(name, ':');
@@ -228,9 +258,12 @@ static void write_all(struct paths *paths)
         struct base_arena texts;
         base_arena_init(&texts, 0);
         symbolise(paths, stack, &texts);
-        const struct profile_path row = {stack->number, paths->rows.items,
-                                         (uint32_t)paths->rows.count, stack->truncated,
-                                         paths->called.length ? paths->called.text : NULL};
+        const struct profile_path row = {stack->number,
+                                         paths->rows.items,
+                                         (uint32_t)paths->rows.count,
+                                         stack->truncated,
+                                         paths->called.length ? paths->called.text : NULL,
+                                         use_of_result(paths, stack)};
         profile_add_path(session->writer, &row, &session->error);
         for (size_t k = 0; k < paths->frames.count; k++)
             record_sources_want_frame(session, &paths->frames.items[k]);
@@ -262,6 +295,7 @@ void record_session_write_paths(struct record_session *session)
     base_array_fini(&paths.frames);
     base_array_fini(&paths.rows);
     base_array_fini(&paths.kinds);
+    base_array_fini(&paths.places);
     base_buf_fini(&paths.called);
     base_map_fini(&paths.changed);
 }

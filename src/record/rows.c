@@ -443,6 +443,8 @@ static bool write_call(struct record_session *session, struct record_piece *piec
         if (place)
             *place = event.stack;
     }
+    if (event.kind == EVENT_CALL_SYNC && event.stack)
+        base_map_put(&session->sync_stacks, event.stack, NULL); // without it the answer is unknown
     const bool works = event.kind == EVENT_CALL_COPY || event.kind == EVENT_CALL_SET;
     if (works && event.flags & EVENT_CALL_WAITED && !event.waited_ns &&
         session->process.timestamps) {

@@ -144,6 +144,7 @@ void record_session_close(struct record_session *session, enum profile_ending en
     base_map_fini(&session->stack_numbers);
     base_array_fini(&session->objects_made);
     base_map_fini(&session->allocations);
+    base_map_fini(&session->sync_stacks);
     base_map_fini(&session->waiting);
     base_map_fini(&session->named);
     base_map_fini(&session->untold);

@@ -60,6 +60,7 @@ struct record_session {
     uint64_t graph;                                 // number of that graph
     BASE_ARRAY(struct record_session_object) objects_made;
     struct base_map allocations;  // from an allocating call to its stack
+    struct base_map sync_stacks;  // the stacks of synchronizations
     struct base_map waiting;      // from a copy or fill that waited to its duration
     struct base_map named;        // objects that the program has named
     struct base_map untold;       // watched launches without an EVENT_TOLD record so far

@@ -244,6 +244,12 @@ static void ensure_open(struct record_symbols *symbols, struct image *image)
         close_image(symbols, image);
 }
 
+struct Dwfl_Module *record_symbols_module(struct record_symbols *symbols, uint32_t image)
+{
+    ensure_open(symbols, &symbols->images.items[image - 1]);
+    return symbols->images.items[image - 1].module;
+}
+
 // --- One address ---------------------------------------------------------------------------------
 
 struct search {

@@ -53,4 +53,9 @@ struct record_symbols_place {
 const struct record_symbols_place *record_symbols_find(struct record_symbols *symbols,
                                                        uint32_t image, uint64_t return_address);
 
+// Opens the image's file, unless it is open. Returns NULL if it cannot be used. The result, libdw's
+// Dwfl_Module, is valid until the next call. Addresses in it are those in the file.
+struct Dwfl_Module;
+struct Dwfl_Module *record_symbols_module(struct record_symbols *symbols, uint32_t image);
+
 #endif

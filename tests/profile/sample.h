@@ -74,10 +74,10 @@ static const struct profile_frame sample_frames_2[] = {
 static const struct profile_frame sample_frames_3[] = {{NULL, NULL, 0, 1, 0x2000, false, 0}};
 
 static const struct profile_path sample_paths[] = {
-    {1, sample_frames_1, 3, false, "cudaMalloc"},
-    {2, sample_frames_2, 2, true, NULL},
-    {3, NULL, 0, false, "cudaMemcpyAsync"},
-    {4, sample_frames_3, 1, false, NULL},
+    {1, sample_frames_1, 3, false, "cudaMalloc", PROFILE_RESULT_UNKNOWN},
+    {2, sample_frames_2, 2, true, NULL, PROFILE_RESULT_LOOKED_AT},
+    {3, NULL, 0, false, "cudaMemcpyAsync", PROFILE_RESULT_IGNORED},
+    {4, sample_frames_3, 1, false, NULL, PROFILE_RESULT_UNKNOWN},
 };
 
 static const struct profile_node sample_nodes[] = {

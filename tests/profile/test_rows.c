@@ -141,6 +141,7 @@ static bool see_path(void *user, const struct profile_path *row)
     assert_int_equal(row->truncated, wanted->truncated);
     assert_int_equal(row->frame_count, wanted->frame_count);
     check_text(row->called, wanted->called);
+    assert_int_equal(row->result_use, wanted->result_use);
     for (uint32_t i = 0; i < row->frame_count; i++) {
         check_text(row->frames[i].function, wanted->frames[i].function);
         check_text(row->frames[i].file, wanted->frames[i].file);
@@ -450,7 +451,7 @@ static void views_tell_the_same(void **state)
 {
     (void)state;
     struct profile *profile = open_sample();
-    check_query(profile, "SELECT * FROM v_meta", "1|16|" GLINT_VERSION "|1|exited|3\n");
+    check_query(profile, "SELECT * FROM v_meta", "1|17|" GLINT_VERSION "|1|exited|3\n");
     check_query(profile,
                 "SELECT executable, arguments, pid, driver_version, start_unix_ns, simulated,"
                 " end_ns, calls_made FROM v_program",
@@ -496,9 +497,9 @@ static void views_tell_the_same(void **state)
                 "1|alloc|65536|4000|1\n13|free|65536|4000|1\n");
     check_query(
         profile, "SELECT * FROM v_syncs ORDER BY call",
-        "3|implicit|cuMemcpyHtoD_v2||1||1|15000|1|1|70000|90000|2|cuMemcpyHtoD\n"
-        "10|explicit|cuStreamSynchronize||2||1|60000|1|1|131000|200000|2|cuStreamSynchronize\n"
-        "11|implicit|cuMemcpyDtoH_v2||1||1|10000|1|1|201000|220000|2|cuMemcpyDtoH\n");
+        "3|implicit|cuMemcpyHtoD_v2||1||1|15000|1|1|70000|90000|2|cuMemcpyHtoD|1\n"
+        "10|explicit|cuStreamSynchronize||2||1|60000|1|1|131000|200000|2|cuStreamSynchronize|1\n"
+        "11|implicit|cuMemcpyDtoH_v2||1||1|10000|1|1|201000|220000|2|cuMemcpyDtoH|1\n");
     check_query(profile, "SELECT * FROM v_events ORDER BY call",
                 "7|event-record|7|1|2\n8|event-wait|7|1|1\n");
     check_query(profile,
