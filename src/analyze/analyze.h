@@ -343,10 +343,12 @@ struct analyze_wait_path {
     uint64_t unknown;            // it cannot be judged
     uint64_t timed;              // needed because the program read the clock next
     uint64_t shown;              // unknown because kernels before it may print
+    uint64_t checks;             // their result is looked at, and tells errors of launches first
     uint64_t waited;             // calls that found work pending
     uint64_t waited_ns;          // by all of them
     bool safe;                   // all are unneeded
     bool deferrable; // all are unneeded or late: the wait may be delayed to the first use
+    bool may_check;  // whether the program looks at the result is unknown
     bool costly;     // a copy for which pinning memory would cost more than is gained
 };
 

@@ -348,7 +348,8 @@ bool analyze_judge(struct analyze_waits *waits, const struct analyze_thresholds 
             wait->judgement = ANALYZE_NEEDED;
     }
     take_uses(&judging);
-    bool good = !judging.failed && take_unseen(&judging) && analyze_judge_order(waits);
+    bool good = !judging.failed && take_unseen(&judging) && analyze_judge_order(waits) &&
+                analyze_find_checks(waits);
     base_array_fini(&judging.pairs_seen);
     base_map_fini(&judging.pairs);
     return good;

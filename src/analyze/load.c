@@ -116,6 +116,12 @@ static bool take_path(void *user, const struct profile_path *path)
         *slot = path->frame_count ? hash : path->number;
     if (line_slot)
         *line_slot = line;
+    if (path->result_use != PROFILE_RESULT_UNKNOWN) {
+        uint64_t *use = base_map_put(&loading->model->result_uses, path->number, NULL);
+        loading->failed |= !use;
+        if (use)
+            *use = path->result_use;
+    }
     return !loading->failed;
 }
 
@@ -240,6 +246,7 @@ void analyze_model_empty(struct analyze_model *model)
     base_map_fini(&model->most_uneven);
     base_map_fini(&model->places);
     base_map_fini(&model->lines);
+    base_map_fini(&model->result_uses);
     analyze_host_fini(&model->host);
     free(model->uses);
     free(model->parts);

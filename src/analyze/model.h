@@ -323,8 +323,9 @@ struct analyze_model {
     uint32_t *launches; // indices of calls that launch
     size_t unseen_count, hidden_count, launch_count;
     uint64_t unseen_because[ANALYZE_UNSEEN_REASONS]; // calls
-    struct base_map places; // number of a call path to a hash of its source lines
-    struct base_map lines;  // number of a call path to a hash of the line that makes the call
+    struct base_map places;      // number of a call path to a hash of its source lines
+    struct base_map lines;       // number of a call path to a hash of the line that makes the call
+    struct base_map result_uses; // number of a call path to enum profile_result_use, if it is known
     struct analyze_host host;
     bool ended;           // the program ended by itself: what was not freed is never freed
     bool dropped;         // calls or objects are missing
@@ -410,6 +411,14 @@ uint32_t analyze_narrowest_store(const struct analyze_model *model, uint32_t ker
 // Return the index of the call or object with that number; NONE if there is none.
 uint32_t analyze_find_call(const struct analyze_model *model, uint64_t number);
 uint32_t analyze_find_object(const struct analyze_model *model, uint64_t number);
+
+// Returns what the program does with the result of the calls of a path.
+static inline enum profile_result_use analyze_result_use(const struct analyze_model *model,
+                                                         uint32_t path)
+{
+    const uint64_t *use = base_map_get(&model->result_uses, path);
+    return use ? (enum profile_result_use) * use : PROFILE_RESULT_UNKNOWN;
+}
 
 static inline uint32_t analyze_touches_end(const struct analyze_model *model, uint32_t call)
 {

@@ -27,12 +27,13 @@ struct analyze_wait_facts {
     const char *object_kind;    // of memory that is allocated and freed
     enum profile_memory memory; // the same
     uint32_t use_path;
-    uint32_t allocated_path, freed_path;          // of the host memory; 0: unknown
-    bool to_host;                                 // copies go to the host
-    bool has_use;                                 // use_ns is known
-    bool is_pageable, is_pinned;                  // the host memory
-    bool is_sync, is_free, is_set;                // the call that waits; none: another kind of call
-    bool is_implicit;                             // it is no synchronization
+    uint32_t allocated_path, freed_path; // of the host memory; 0: unknown
+    bool to_host;                        // copies go to the host
+    bool has_use;                        // use_ns is known
+    bool is_pageable, is_pinned;         // the host memory
+    bool is_sync, is_free, is_set;       // the call that waits; none: another kind of call
+    bool is_implicit;                    // it is no synchronization
+    bool may_check; // whether the program looks at the result of the synchronization is unknown
     bool is_round_trip, is_other_place, is_freed; // of a duplicate
     bool is_device, is_registered;                // the memory that is allocated and freed
     bool waits_stay; // its calls still wait when the finding is followed
@@ -159,9 +160,10 @@ bool *analyze_list_taken(struct analyze_remedies *remedies);
 // syncs.c: takes the wait, and its first use, into a remedy.
 void analyze_take_wait(struct analyze_remedies *remedies, struct analyze_remedy *remedy,
                        const struct analyze_wait *wait);
-// syncs.c: adds a remedy of the pattern for each call path of synchronizations whose waits can be
-// removed (`safe`), or only delayed; also of other calls that wait, if no remedy is about them.
-void analyze_find_syncs(struct analyze_remedies *remedies, enum analyze_pattern pattern, bool safe);
+// syncs.c: adds a remedy of the pattern for each call path of synchronizations that `fits`; also of
+// other calls that wait, if no remedy is about them. The path's waits are not needed now.
+void analyze_find_syncs(struct analyze_remedies *remedies, enum analyze_pattern pattern,
+                        bool (*fits)(const struct analyze_wait_path *path));
 // syncs.c: what a remedy does with a wait that need not be where it is.
 enum analyze_action analyze_action_of(const struct analyze_wait *wait);
 // syncs.c: sets the kind of host memory that copies use.

@@ -59,6 +59,7 @@ static bool sum_up_paths(struct analysis *analysis, const struct analyze_waits *
         row->unneeded += wait->judgement == ANALYZE_UNNEEDED;
         row->unknown += wait->judgement == ANALYZE_UNKNOWN;
         row->timed += wait->timed;
+        row->checks += wait->checks;
         row->shown += wait->judgement == ANALYZE_UNKNOWN && wait->unknown == ANALYZE_WAIT_OUTPUT;
         row->waited += (call->flags & ANALYZE_WAITED) != 0;
         row->waited_ns += waited_ns;
@@ -69,6 +70,8 @@ static bool sum_up_paths(struct analysis *analysis, const struct analyze_waits *
         struct analyze_wait_path *row = &paths.items[i];
         row->deferrable = row->needed == 0 && row->unknown == 0;
         row->safe = row->deferrable && row->late == 0;
+        row->may_check = row->kind == PROFILE_CALL_SYNC &&
+                         analyze_result_use(model, row->path) == PROFILE_RESULT_UNKNOWN;
     }
     if (good && paths.count)
         qsort(paths.items, paths.count, sizeof(*paths.items), by_path);

@@ -31,7 +31,8 @@ struct analyze_wait {
     uint8_t unknown;   // enum analyze_wait_unknown, if that is ANALYZE_UNKNOWN
     bool legacy;       // it also waits for all streams that synchronize with the legacy stream
     bool is_event;
-    bool timed; // the program reads the clock after it, to measure a time
+    bool checks; // it is the first after a launch whose result the program looks at
+    bool timed;  // the program reads the clock after it, to measure a time
 };
 
 struct analyze_wait_list {
@@ -100,6 +101,8 @@ extern const struct analyze_threshold analyze_late_use_us, analyze_late_use_perc
 bool analyze_judge(struct analyze_waits *waits, const struct analyze_thresholds *thresholds);
 // The part of it for waits by which the host orders the work of different streams.
 bool analyze_judge_order(struct analyze_waits *waits);
+// checks.c: sets `checks` of all waits. Returns false when memory ran out.
+bool analyze_find_checks(struct analyze_waits *waits);
 // Returns how much of the program's time the wait took: for a synchronous copy, its time beyond
 // that of an asynchronous one.
 uint64_t analyze_waited_ns(const struct analyze_model *model, uint32_t call);

@@ -75,7 +75,8 @@ static void set_call(const struct analyze_model *model, struct analyze_remedy *r
         object->kind == PROFILE_OBJECT_DEVICE || object->kind == PROFILE_OBJECT_PITCHED;
 }
 
-void analyze_find_syncs(struct analyze_remedies *remedies, enum analyze_pattern pattern, bool safe)
+void analyze_find_syncs(struct analyze_remedies *remedies, enum analyze_pattern pattern,
+                        bool (*fits)(const struct analyze_wait_path *path))
 {
     const struct analyze_model *model = remedies->model;
     bool *taken = analyze_list_taken(remedies);
@@ -86,13 +87,14 @@ void analyze_find_syncs(struct analyze_remedies *remedies, enum analyze_pattern 
         const enum profile_call_kind kind = (enum profile_call_kind)call->kind;
         const struct analyze_wait_path *path =
             analyze_find_wait_path(remedies->analysis, call->path, kind);
-        if (!path || !path->deferrable || path->safe != safe ||
+        if (!path || !path->deferrable || !fits(path) ||
             (kind != PROFILE_CALL_SYNC && !is_left(remedies, taken, wait->call)))
             continue;
         struct analyze_remedy *remedy = analyze_remedy_at(remedies, pattern, call->path, 0, kind);
         if (!remedy)
             break;
         remedy->facts.calls = path->calls;
+        remedy->facts.may_check = path->may_check;
         set_call(model, remedy, kind, ended[wait->call]);
         analyze_take_wait(remedies, remedy, wait);
         analyze_add_act(remedies, remedy, wait->call, analyze_action_of(wait),

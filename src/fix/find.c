@@ -62,10 +62,11 @@ static void add_wait_path(struct finding_all *all, const struct analyze_wait_pat
     const bool timed = path->timed && path->needed == path->timed && !path->unknown;
     if ((!path->deferrable && !timed) || (!is_sync && !is_copy))
         return;
-    const enum analyze_pattern pattern = is_copy ? ANALYZE_SYNCHRONOUS_TRANSFER
-                                         : path->safe || (timed && !path->late)
-                                             ? ANALYZE_UNNECESSARY_SYNC
-                                             : ANALYZE_MISPLACED_SYNC;
+    const enum analyze_pattern pattern =
+        is_copy ? ANALYZE_SYNCHRONOUS_TRANSFER
+        : path->safe || (timed && !path->late)
+            ? path->safe && path->checks ? ANALYZE_CHECKING_SYNC : ANALYZE_UNNECESSARY_SYNC
+            : ANALYZE_MISPLACED_SYNC;
     const struct analyze_finding *finding = finding_of(all, pattern, path);
     const struct fix_place place = {.pattern = pattern,
                                     .remedy = is_copy ? PLAN_ASYNC_COPY : PLAN_DROP_SYNC,

@@ -229,7 +229,8 @@ static void wait_needed(const void *context, const void *row, struct base_buf *o
     if (!judged || judged->path != wait->path)
         return;
     const bool timed = judged->timed && judged->timed == judged->needed;
-    base_buf_puts(out, judged->safe                       ? "no"
+    base_buf_puts(out, judged->safe && judged->checks     ? "for errors"
+                       : judged->safe                     ? "no"
                        : judged->deferrable               ? "later"
                        : timed                            ? "measures a time"
                        : judged->needed == judged->calls  ? "yes"

@@ -3,9 +3,14 @@
 // uses what it protects. The fix moves the wait to just before that use.
 #include "analyze/remedies.h"
 
+static bool fits(const struct analyze_wait_path *path)
+{
+    return !path->safe;
+}
+
 static void find(struct analyze_remedies *remedies)
 {
-    analyze_find_syncs(remedies, ANALYZE_MISPLACED_SYNC, false);
+    analyze_find_syncs(remedies, ANALYZE_MISPLACED_SYNC, fits);
 }
 
 static const struct analyze_field fields[] = {
