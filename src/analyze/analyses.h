@@ -105,6 +105,8 @@ int analyze_by_rank(const void *one, const void *other);
 // Returns whether the object is device memory whose life and accesses are all known from calls, and
 // not a pool of other objects.
 bool analyze_is_subject(const struct analyze_object *object);
+// Returns whether nothing accesses the object, or copies and sets write to it and nothing reads it.
+bool analyze_is_unused(const struct analyze_model *model, const struct analyze_object *object);
 
 // Returns the number of GPU API calls between two calls; 0 if the second does not come later.
 static inline uint32_t analyze_apis_between(const struct analyze_model *model, uint32_t one,

@@ -24,6 +24,16 @@ bool analyze_is_subject(const struct analyze_object *object)
     }
 }
 
+bool analyze_is_unused(const struct analyze_model *model, const struct analyze_object *object)
+{
+    const bool is_heap = object->kind == PROFILE_OBJECT_HEAP;
+    const uint32_t to = analyze_end(model, object);
+    return (analyze_is_subject(object) || is_heap) &&
+           (object->first == ANALYZE_NONE || object->is_unused) &&
+           analyze_first_hidden(model, object, analyze_begin(object), is_heap ? to + 1 : to) ==
+               ANALYZE_NONE;
+}
+
 // --- Peaks ---------------------------------------------------------------------------------------
 
 static enum base_code find_peaks(struct analysis *analysis, struct base_error *error)

@@ -151,6 +151,32 @@ static void memory_that_nobody_frees_is_a_leak(void **state)
 }
 
 // The end of the context frees it, but the program does not free it explicitly.
+// One cause, one gain: that of not allocating it.
+static void a_leak_that_nothing_uses_gains_nothing_itself(void **state)
+{
+    (void)state;
+    for (int written = 0; written < 2; written++) {
+        struct analyze_model model;
+        model_begin(&model);
+        const uint32_t a = allocate(&model, 1000);
+        if (written)
+            copy_in(&model, a, 0, 1000);
+        struct analysis *analysis = analyze(&model, analyze_default_thresholds());
+        unsigned found = 0;
+        for (size_t i = 0; i < analyze_finding_count(analysis); i++) {
+            const struct analyze_finding *finding = analyze_finding(analysis, i);
+            if (finding->pattern == ANALYZE_UNUSED_ALLOCATION)
+                assert_int_equal(finding->peak_bytes, 1000);
+            else if (finding->pattern == ANALYZE_MEMORY_LEAK)
+                assert_int_equal(finding->peak_bytes, 0);
+            found |= 1u << finding->pattern;
+        }
+        assert_true(found & 1u << ANALYZE_UNUSED_ALLOCATION);
+        assert_true(found & 1u << ANALYZE_MEMORY_LEAK);
+        analyze_free(analysis);
+    }
+}
+
 static void what_ends_with_its_context_is_a_leak(void **state)
 {
     (void)state;
@@ -987,6 +1013,7 @@ int main(void)
         cmocka_unit_test(launches_that_are_not_watched_hide_what_they_might_touch),
         cmocka_unit_test(memory_that_nothing_touches_is_unused),
         cmocka_unit_test(memory_that_nobody_frees_is_a_leak),
+        cmocka_unit_test(a_leak_that_nothing_uses_gains_nothing_itself),
         cmocka_unit_test(what_ends_with_its_context_is_a_leak),
         cmocka_unit_test(a_program_that_was_killed_leaks_nothing),
         cmocka_unit_test(where_calls_are_missing_nothing_is_claimed),

@@ -98,6 +98,7 @@ static void write_many(uint64_t count)
 // a source and without a call path; and some more.
 static void write_waste(void)
 {
+    enum { MORE = 5 };
 #define PROJECT "/home/me/project/"
 #define START                                                  \
     {                                                          \
@@ -153,6 +154,12 @@ static void write_waste(void)
     allocate(6, 4096, 7, NULL, PROFILE_NAME_NONE);
     allocate(7, 4096, 0, "alone", PROFILE_NAME_PROGRAM);
     allocate(8, 4095, 8, "waste.cu:60", PROFILE_NAME_PLACE); // one byte too small to be worthwhile
+    for (uint32_t i = 1; i <= MORE; i++) { // so that there are more than annotations
+        const struct profile_frame more = {"main", PROJECT "src/more.cu", i, 1, 0x100 + i, false,
+                                           0};
+        add_path(20 + i, &more, 1);
+        allocate(20 + i, 4096, 20 + i, "more", PROFILE_NAME_SOURCE);
+    }
     add_call((struct profile_call){
         .kind = PROFILE_CALL_SET, .path = 5, .set = {2 << 20, 2, 2 << 20, 0, 0, 0, 0, 1}});
     add_call((struct profile_call){.kind = PROFILE_CALL_COPY,

@@ -53,7 +53,8 @@ static void find(struct analyze_run *run)
             continue;
         struct analyze_finding finding =
             analyze_begin_finding(run, ANALYZE_MEMORY_LEAK, i, object->call, object->last);
-        // If the object may be used later without being observed, no gain is claimed.
+        // If the object may be used later without being observed, no gain is claimed. Nor if it is
+        // unused: then unused-allocation gains at least as much.
         uint32_t from = object->last == ANALYZE_NONE ? analyze_begin(object) : object->last + 1;
         uint32_t to = analyze_end(model, object);
         const struct leak leak = {.is_heap = object->kind == PROFILE_OBJECT_HEAP,
@@ -61,7 +62,9 @@ static void find(struct analyze_run *run)
                                                  analyze_first_hidden(model, object, from, to) !=
                                                      ANALYZE_NONE};
         analyze_set_payload(&finding, leak);
-        analyze_add_shorter(run, &finding, object, from, to, leak.may_be_used ? 0 : object->bytes);
+        analyze_add_shorter(run, &finding, object, from, to,
+                            leak.may_be_used || analyze_is_unused(model, object) ? 0
+                                                                                 : object->bytes);
     }
 }
 

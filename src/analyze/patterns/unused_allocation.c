@@ -9,26 +9,16 @@ struct unused_writes {
     uint64_t others; // objects of this size that the same line allocates, and that may be used
 };
 
-static bool is_match(const struct analyze_model *model, const struct analyze_object *object)
-{
-    const bool is_heap = object->kind == PROFILE_OBJECT_HEAP;
-    const uint32_t to = analyze_end(model, object);
-    return (analyze_is_subject(object) || is_heap) &&
-           (object->first == ANALYZE_NONE || object->is_unused) &&
-           analyze_first_hidden(model, object, analyze_begin(object), is_heap ? to + 1 : to) ==
-               ANALYZE_NONE;
-}
-
 // Counts, by analyze_key_of_alike, the objects that may be used.
 static void count_used(struct analyze_run *run, struct base_map *used)
 {
     const struct analyze_model *model = run->model;
     for (size_t i = 0; i < model->objects.count; i++) {
         const struct analyze_object *object = &model->objects.items[i];
-        uint64_t *count = is_match(model, object)
+        uint64_t *count = analyze_is_unused(model, object)
                               ? NULL
                               : base_map_put(used, analyze_key_of_alike(run, object), NULL);
-        run->failed |= !count && !is_match(model, object);
+        run->failed |= !count && !analyze_is_unused(model, object);
         if (count)
             ++*count;
     }
@@ -41,7 +31,7 @@ static void find(struct analyze_run *run)
     count_used(run, &used);
     for (uint32_t i = 0; i < model->objects.count && !run->failed; i++) {
         const struct analyze_object *object = &model->objects.items[i];
-        if (!is_match(model, object))
+        if (!analyze_is_unused(model, object))
             continue;
         const uint64_t *others = base_map_get(&used, analyze_key_of_alike(run, object));
         struct analyze_finding finding =
