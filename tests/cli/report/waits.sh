@@ -13,4 +13,6 @@ COLUMNS=100 "$GLINT" report sim.glint
 "$GLINT" report --format json sim.glint | jq -c '(.summary | {achievable_run_ns, unneeded_wait_ns, run_estimated, simulated}), (.findings[] | {pattern, worth})'
 "$GLINT" report --format github sim.glint | sed -n 's/^::warning .*title=//p'
 echo "== real"
+"$GLINT" report waits.glint | sed -n 2,3p
+"$GLINT" report --format json waits.glint | jq -c '.summary | [.peak_bytes, .achievable_peak_bytes, .run_ns, .achievable_run_ns]'
 "$GLINT" check --fail-on 'unnecessary-sync>1ms,alloc-free-churn>1s' waits.glint
