@@ -200,5 +200,7 @@ struct record_code record_code_arm(const unsigned char *code, size_t bytes, uint
     else if ((group & 7) == 7) // of vector registers; some also name general ones
         result.flow = has(word, 0x5f200c00, 0x1e200800) ? RECORD_CODE_NEXT : unless_named(word);
     result.bytes = sizeof(word);
-    return result.flow == RECORD_CODE_UNDECODED ? (struct record_code){0} : result;
+    if (result.flow == RECORD_CODE_UNDECODED)
+        return (struct record_code){0};
+    return result;
 }

@@ -456,5 +456,7 @@ struct record_code record_code_x86(const unsigned char *code, size_t bytes, uint
     else
         decode_one(&at, opcode);
     at.result.bytes = (uint32_t)at.at;
-    return at.failed ? (struct record_code){0} : at.result;
+    if (at.failed)
+        return (struct record_code){0};
+    return at.result;
 }
