@@ -105,6 +105,7 @@ int main(void)
     CHECK(cuMemAlloc_v2(&sums, sizeof(sum)));
     CHECK(cuMemcpyHtoD_v2(places, list, sizeof(list)));
     CHECK(cuMemsetD8_v2(sums, 0, sizeof(sum)));
+    CHECK(cuCtxSynchronize()); // the stream does not wait for the set
     launch(count, 10, KIB);
     launch(count, 10, KIB + 1); // is rounded up
     launch(count, 1000, 4 * KIB);
