@@ -190,6 +190,7 @@ int main(int count, char **arguments)
     CHECK(cuMemAlloc_v2(&words, WORDS * sizeof(unsigned)));
     CHECK(cuMemcpyHtoD_v2(table, &words, sizeof(words)));
     CHECK(cuMemsetD8_v2(words, 0, WORDS * sizeof(unsigned)));
+    CHECK(cuCtxSynchronize()); // `aside` does not wait for the set
     CHECK(cuStreamCreate(&one, CU_STREAM_DEFAULT));
     CHECK(cuStreamCreate(&other, CU_STREAM_DEFAULT));
     CHECK(cuStreamCreate(&aside, CU_STREAM_NON_BLOCKING));
