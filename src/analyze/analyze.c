@@ -18,6 +18,7 @@ bool analyze_is_subject(const struct analyze_object *object)
     case PROFILE_OBJECT_POOL:
     case PROFILE_OBJECT_MAPPING:
     case PROFILE_OBJECT_PART:
+    case PROFILE_OBJECT_TENSOR:
         return !object->has_parts && !object->blurred && object->bytes > 0 && !object->is_host &&
                !object->elsewhere;
     default: return false;

@@ -191,6 +191,7 @@ static void put_changes(struct perfetto_trace *trace, struct perfetto_lives *liv
         [PROFILE_OBJECT_GRAPH] = "in use: graph",
         [PROFILE_OBJECT_PART] = "in use: part",
         [PROFILE_OBJECT_HEAP] = "in use: heap",
+        [PROFILE_OBJECT_TENSOR] = "in use: tensor",
     };
     if (lives->several)
         put_memory(trace, &lives->all, trace->process, "memory in use", RANK_SUM, lives->now_ns);

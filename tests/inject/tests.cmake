@@ -115,6 +115,8 @@ inject_program(ranged)
 inject_program(results)
 inject_program(room)
 inject_program(shared)
+inject_program(tensors)
+target_link_options(inject_tensors PRIVATE -Wl,-z,dynamic-undefined-weak)
 inject_program(traced)
 inject_program(transfers)
 inject_program(unknown)
@@ -165,6 +167,21 @@ file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/tests/inject/older_driver.map
 glint_make_libcuda(inject_older_driver glint_gpusim tests/inject/older_driver/lib/glint/sim
     ${PROJECT_BINARY_DIR}/tests/inject/older_driver.map)
 
+# Stand-ins for PyTorch's libraries: one allocator, whose calls are bound when they are first made, or all at once
+# and in closed pages.
+function(tensors_library name folder source)
+    add_library(tensors_${name} SHARED inject/${source}.c)
+    set_target_properties(tensors_${name} PROPERTIES OUTPUT_NAME ${folder}
+        LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject/tensors/${name})
+    target_compile_options(tensors_${name} PRIVATE -fno-sanitize=all -fplt -fvisibility=default)
+    target_link_options(tensors_${name} PRIVATE -fno-sanitize=all ${ARGN})
+endfunction()
+tensors_library(c10 c10 tensors_c10)
+foreach(binding IN ITEMS lazy now)
+    tensors_library(${binding} c10_cuda tensors_allocator -Wl,-z,relro -Wl,-z,${binding})
+    target_link_libraries(tensors_${binding} PRIVATE tensors_c10)
+endforeach()
+
 # inject_test(NAME SCRIPT ARGUMENT...) runs a script. ASAN_OPTIONS: libglint.so is loaded before the
 # sanitizer, and the programs do not free their memory before they exit.
 function(inject_test name script)
@@ -194,6 +211,7 @@ inject_test(clocks test_clocks.sh $<TARGET_FILE:inject_clocks>)
 inject_test(records.nvtx test_records.sh nvtx $<TARGET_FILE:inject_nvtx>)
 inject_test(nvtx test_nvtx.sh $<TARGET_FILE:inject_nvtx>)
 inject_test(nvtx_ranges test_nvtx_ranges.sh $<TARGET_FILE:inject_nvtx_ranges>)
+inject_test(tensors test_tensors.sh $<TARGET_FILE:inject_tensors> $<TARGET_FILE:tensors_lazy> $<TARGET_FILE:tensors_now>)
 inject_test(records.variables test_records.sh variables $<TARGET_FILE:inject_variables>
     ${PROJECT_BINARY_DIR}/tests/inject/variables.ptx)
 inject_test(records.mappings test_records.sh mappings $<TARGET_FILE:inject_shared> mappings)

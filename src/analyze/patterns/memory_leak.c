@@ -18,7 +18,8 @@ static bool can_leak(const struct analyze_object *object)
     case PROFILE_OBJECT_MAPPING:
     case PROFILE_OBJECT_HEAP: return true;
     case PROFILE_OBJECT_MANAGED: return object->call != ANALYZE_NONE; // otherwise it is a variable
-    case PROFILE_OBJECT_PART: return !object->is_host;
+    case PROFILE_OBJECT_PART:
+    case PROFILE_OBJECT_TENSOR: return !object->is_host;
     default: return false;
     }
 }

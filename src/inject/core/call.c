@@ -18,11 +18,10 @@ static uint32_t path_of(const struct core_call *call)
     return core_state.stacks ? stack_from(core_state.stacks, core_state.ring, call->caller) : 0;
 }
 
-bool core_call_begin(struct core_call *call, enum core_hook hook, CUstream stream,
-                     struct stack_unwind_registers caller)
+// Sets everything but the call's context, stream, number and path.
+static inline void prepare(struct core_call *call, enum core_hook hook,
+                           struct stack_unwind_registers caller)
 {
-    if (!core_on() || core_thread.depth)
-        return false;
     call->error = errno;
     core_thread.depth = 1;
     core_thread.call = call;
@@ -32,7 +31,6 @@ bool core_call_begin(struct core_call *call, enum core_hook hook, CUstream strea
     call->how = row->how;
     call->kind = row->kind;
     call->flags = row->how & HOOK_ASYNC ? EVENT_CALL_ASYNC : 0;
-    call->context = call->current = core_context_current();
     call->stream = NULL;
     call->number_of_stream = call->number_of_context = 0;
     call->waited_is_known = false;
@@ -49,6 +47,16 @@ bool core_call_begin(struct core_call *call, enum core_hook hook, CUstream strea
     call->batch = false;
     call->timing = (struct core_timing){0};
     memset(&call->detail, 0, sizeof(call->detail));
+}
+
+bool core_call_begin(struct core_call *call, enum core_hook hook, CUstream stream,
+                     struct stack_unwind_registers caller)
+{
+    if (!core_on() || core_thread.depth)
+        return false;
+    prepare(call, hook, caller);
+    call->context = call->current = core_context_current();
+    const struct core_hook_row *row = &core_hook_rows[hook];
     // A query may not be worth recording, so it gets its number only when it is recorded.
     const bool query = row->kind == EVENT_CALL_SYNC && row->how & HOOK_ASYNC;
     call->number = call->quiet || query ? 0 : core_next_number(&core_state.calls);
@@ -320,6 +328,31 @@ void core_call_tell(struct core_call *call)
     call->quiet = false;
     call->number = core_next_number(&core_state.calls);
     call->stack = path_of(call);
+}
+
+bool core_call_begin_apart(struct core_call *call, enum core_hook hook,
+                           struct stack_unwind_registers caller)
+{
+    if (!core_is_on() || core_thread.depth)
+        return false;
+    prepare(call, hook, caller);
+    call->context = call->current = NULL;
+    call->number = 0;
+    call->stack = 0;
+    call->start_ns = core_now_ns();
+    return true;
+}
+
+void core_call_end_apart(struct core_call *call)
+{
+    if (!call->quiet) {
+        call->end_ns = core_now_ns();
+        call->result = CUDA_SUCCESS;
+        core_call_put(call);
+    }
+    core_thread.call = NULL;
+    core_thread.depth = 0;
+    errno = call->error;
 }
 
 CUresult core_call_end(struct core_call *call)

@@ -82,6 +82,13 @@ bool core_call_begin(struct core_call *call, enum core_hook hook, CUstream strea
 void core_call_start(struct core_call *call);
 void core_call_stop(struct core_call *call, CUresult result);
 CUresult core_call_end(struct core_call *call);
+// The same two for a call of the program to glint itself, which must be hidden: core_call_tell
+// makes it one that is recorded. No call of the driver is made, and no layer hears of it, because
+// the program may hold locks that a function of the driver would need. begin returns false also in
+// a process that has not met the recorder.
+bool core_call_begin_apart(struct core_call *call, enum core_hook hook,
+                           struct stack_unwind_registers caller);
+void core_call_end_apart(struct core_call *call);
 // Gives the call of a hidden function a number and a call path, so that core_call_end records it.
 void core_call_tell(struct core_call *call);
 // Writes the call's record, for hooks that write more than one.

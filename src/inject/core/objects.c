@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "event/event.h"
-
 void core_objects_init(struct core_objects *objects)
 {
     objects->lock = (struct util_lock){0};

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/base.h"
+#include "event/event.h"
 #include "inject/util/lock.h"
 
 struct core_object {
@@ -27,6 +28,12 @@ struct core_object {
     bool unsearched; // see core_objects_unsearched
     struct core_object *next; // next spare object
 };
+
+// Returns whether it lies in the layer of parts.
+static inline bool core_object_is_part(const struct core_object *object)
+{
+    return object->kind == EVENT_OBJECT_PART || object->kind == EVENT_OBJECT_TENSOR;
+}
 
 enum core_objects_layer { OBJECTS_MEMORY, OBJECTS_PARTS, OBJECTS_LAYERS };
 

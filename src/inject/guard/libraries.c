@@ -122,7 +122,7 @@ static int visit(struct dl_phdr_info *info, size_t bytes, void *user)
     const unsigned found = info->dlpi_name ? find_library(info->dlpi_name) : LIBRARIES;
     if (found < LIBRARIES)
         view->found |= UINT32_C(1) << found;
-    view->mpi |= util_defines(info, "MPI_Init");
+    view->mpi |= util_definition(info, "MPI_Init") != NULL;
     return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "inject/core/object_records.h"
+#include "inject/tensors/tensors.h"
 
 // --- Allocations ---------------------------------------------------------------------------------
 
@@ -36,8 +37,10 @@ uint64_t hooks_memory_begin(struct core_call *call, uint8_t kind, uint64_t addre
 
 #define ADDRESS(pointer) ((uint64_t)(uintptr_t) * (pointer))
 
-HOOKED(cuMemAlloc_v2, (CUdeviceptr * dptr, size_t bytes), (dptr, bytes), NO_STREAM, {},
-       { hooks_memory_begin(&call, EVENT_OBJECT_DEVICE, result ? 0 : *dptr, bytes); })
+HOOKED(cuMemAlloc_v2, (CUdeviceptr * dptr, size_t bytes), (dptr, bytes), NO_STREAM, {}, {
+    hooks_memory_begin(&call, EVENT_OBJECT_DEVICE, result ? 0 : *dptr, bytes);
+    tensors_look();
+})
 HOOKED(cuMemAllocManaged, (CUdeviceptr * dptr, size_t bytes, unsigned flags), (dptr, bytes, flags),
        NO_STREAM, {},
        { hooks_memory_begin(&call, EVENT_OBJECT_MANAGED, result ? 0 : *dptr, bytes); })

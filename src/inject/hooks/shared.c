@@ -6,6 +6,7 @@
 
 #include "inject/core/object_records.h"
 #include "inject/correct/wait/owed.h"
+#include "inject/tensors/tensors.h"
 #include "memory.h"
 
 // --- Virtual memory ------------------------------------------------------------------------------
@@ -152,7 +153,10 @@ HOOKED(cuMemRelease, (CUmemGenericAllocationHandle handle), (handle), NO_STREAM,
 HOOKED(cuMemMap,
        (CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
         unsigned long long flags),
-       (ptr, size, offset, handle, flags), NO_STREAM, {}, { mapped(&call, ptr, size, handle); })
+       (ptr, size, offset, handle, flags), NO_STREAM, {}, {
+           mapped(&call, ptr, size, handle);
+           tensors_look();
+       })
 HOOKED(cuMemExportToShareableHandle,
        (void *shareable, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type,
         unsigned long long flags),

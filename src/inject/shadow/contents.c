@@ -229,7 +229,7 @@ static struct shadow_contents *of_piece(struct shadow *shadow,
 {
     const struct core_object *object = &piece->object;
     struct core_object whole = *object;
-    const bool is_part = object->kind == EVENT_OBJECT_PART;
+    const bool is_part = core_object_is_part(object);
     if (is_part && !core_objects_find(&core_state.objects, OBJECTS_MEMORY, object->start, &whole))
         return NULL;
     const bool is_entire = piece->start == object->start && piece->bytes == object->bytes;

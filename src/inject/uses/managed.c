@@ -41,7 +41,7 @@ static void list(void)
     uses_state.managed.count = 0;
     for (size_t i = 0; count <= MOST_PIECES && i < count; i++) {
         struct core_object object = pieces[i].object;
-        if (object.kind == EVENT_OBJECT_PART)
+        if (core_object_is_part(&object))
             core_objects_find(&core_state.objects, OBJECTS_MEMORY, pieces[i].start, &object);
         const bool again =
             uses_state.managed.count &&

@@ -10,6 +10,7 @@
 #include "next.h"
 
 #include <elf.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -155,7 +156,7 @@ const ElfW(Dyn) * util_dynamic(const struct dl_phdr_info *info)
     return NULL;
 }
 
-bool util_defines(const struct dl_phdr_info *info, const char *name)
+void *util_definition(const struct dl_phdr_info *info, const char *name)
 {
     return find_in(util_dynamic(info), info->dlpi_addr, name, true);
 }

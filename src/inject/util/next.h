@@ -6,17 +6,16 @@
 
 #include <link.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 
 // Returns the next definition of the function after this library in load order; if there is none,
 // the first before it. NULL: none. Any thread. Takes the loader's lock if no library of the start
 // defines it.
 void *util_next(const char *name);
 
-// For callbacks of dl_iterate_phdr: the object's dynamic section, NULL if it has none; and whether
-// it defines the function.
+// For callbacks of dl_iterate_phdr: the object's dynamic section, NULL if it has none; and its
+// definition of the function, NULL if it has none.
 const ElfW(Dyn) * util_dynamic(const struct dl_phdr_info *info);
-bool util_defines(const struct dl_phdr_info *info, const char *name);
+void *util_definition(const struct dl_phdr_info *info, const char *name);
 
 // Does the same, with one lookup for each place in the source where it stands.
 #define NEXT(name, type)                                                          \
