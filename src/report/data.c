@@ -575,6 +575,7 @@ enum base_code report_data_load(struct report_data *data, struct profile *profil
         add_graph_nodes(data);
         report_end_failures(data);
         loading.failed |= !report_label_objects(data);
+        report_mark_holders(data);
         loading.failed |= !report_add_notes(data);
     }
     if (code == BASE_OK && loading.failed)

@@ -32,6 +32,18 @@ struct report_object {
     uint8_t kind;        // enum profile_object_kind
     uint8_t name_source; // enum profile_name_source
     bool counts;         // it counts as device memory in use
+    bool holds_tensors;  // some are or were parts of it
+};
+
+struct report_amount {
+    uint64_t count, bytes;
+};
+
+// What is in use at a peak, if the program has tensors: blocks that it uses, the objects in which
+// its allocator has blocks, and device memory that has none.
+struct report_tensors {
+    bool any; // the program has tensors
+    struct report_amount blocks, segments, outside;
 };
 
 struct report_sum {
@@ -177,6 +189,13 @@ uint64_t report_elements(const struct report_object *object);
 
 // Returns whether the object is in use at the peak.
 bool report_is_in_peak(const struct report_object *object, const struct analyze_peak *peak);
+
+// tensors.c: sets `holds_tensors` of all objects; says how much tensors use at a peak, and whether
+// an object that is in use then never held any.
+void report_mark_holders(const struct report_data *data);
+struct report_tensors report_tensors(const struct report_data *data,
+                                     const struct analyze_peak *peak);
+bool report_is_outside_tensors(const struct report_object *object, const struct analyze_peak *peak);
 
 // Returns the object of that number; NULL if there is none.
 struct report_object *report_find_object(const struct report_data *data, uint64_t number);

@@ -181,6 +181,38 @@ static void put_coverage(struct base_json *json, const struct report_data *data)
     base_json_end_array(json);
 }
 
+static void put_amount(struct base_json *json, struct base_str name,
+                       const struct report_amount *amount)
+{
+    base_json_name(json, name);
+    base_json_begin_object(json);
+    report_json_number(json, "count", amount->count);
+    report_json_number(json, "bytes", amount->bytes);
+    base_json_end_object(json);
+}
+
+static void put_tensors(struct base_json *json, const struct report_data *data)
+{
+    const struct analyze_peak *peak = data->peak_count ? &data->peaks[0] : NULL;
+    const struct report_tensors tensors =
+        peak ? report_tensors(data, peak) : (struct report_tensors){.any = false};
+    if (!tensors.any)
+        return;
+    report_json_key(json, "tensors");
+    base_json_begin_object(json);
+    put_amount(json, BASE_JSON_NAME("blocks"), &tensors.blocks);
+    put_amount(json, BASE_JSON_NAME("segments"), &tensors.segments);
+    put_amount(json, BASE_JSON_NAME("outside"), &tensors.outside);
+    report_json_key(json, "outside_objects");
+    base_json_begin_array(json);
+    for (size_t i = 0; i < data->objects.count; i++) {
+        if (report_is_outside_tensors(&data->objects.items[i], peak))
+            base_json_u64(json, data->objects.items[i].number);
+    }
+    base_json_end_array(json);
+    base_json_end_object(json);
+}
+
 static void put_summary(struct base_json *json, const struct report_data *data)
 {
     report_json_key(json, "summary");
@@ -219,6 +251,7 @@ static void put_summary(struct base_json *json, const struct report_data *data)
     report_json_number(json, "worthwhile", analyze_worthwhile_count(data->analysis));
     put_run_time(json, data->analysis);
     put_coverage(json, data);
+    put_tensors(json, data);
     base_json_end_object(json);
 }
 

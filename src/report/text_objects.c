@@ -155,16 +155,20 @@ static int by_group_bytes(const void *one, const void *other)
     return a->first < b->first ? -1 : a->first > b->first; // by number
 }
 
+// Which objects of a peak are listed.
+typedef bool objects_of_peak(const struct report_object *object, const struct analyze_peak *peak);
+
 // Writes a table of the objects; if `peak` is given, only of those in use at the peak.
 static void put_objects(struct report_text *text, const struct analyze_peak *peak,
-                        const struct report_column *columns, size_t column_count)
+                        objects_of_peak *is_in, const struct report_column *columns,
+                        size_t column_count)
 {
     const struct report_data *data = text->data;
     struct base_map known = {0};
     BASE_ARRAY(struct object_group) groups = {0};
     for (size_t i = 0; i < data->objects.count && !text->failed; i++) {
         const struct report_object *object = &data->objects.items[i];
-        if (peak && !report_is_in_peak(object, peak))
+        if (peak && !is_in(object, peak))
             continue;
         // Objects without a name are distinguished by number.
         uint64_t key[4] = {(uint64_t)(uintptr_t)object->name, object->kind, object->path,
@@ -195,6 +199,31 @@ static void put_objects(struct report_text *text, const struct analyze_peak *pea
     base_array_fini(&groups);
 }
 
+static void put_amount(struct base_buf *out, const struct report_amount *amount, const char *what)
+{
+    base_buf_printf(out, "%llu %s%s, ", (unsigned long long)amount->count, what,
+                    amount->count == 1 ? "" : "s");
+    report_put_bytes(out, amount->bytes);
+}
+
+static void put_tensors(struct report_text *text, const struct analyze_peak *peak)
+{
+    const struct report_tensors tensors = report_tensors(text->data, peak);
+    struct base_buf heading = {0};
+    if (!tensors.any)
+        return;
+    base_buf_puts(&heading, "Tensors at the peak: ");
+    put_amount(&heading, &tensors.blocks, "block");
+    base_buf_puts(&heading, ", in ");
+    put_amount(&heading, &tensors.segments, "segment");
+    base_buf_puts(&heading, "; outside of them: ");
+    put_amount(&heading, &tensors.outside, "object");
+    text->failed |= heading.failed;
+    report_text_heading(text, heading.text ? heading.text : "");
+    put_objects(text, peak, report_is_outside_tensors, REPORT_COLUMNS(peak_columns));
+    base_buf_fini(&heading);
+}
+
 void report_text_peaks(struct report_text *text)
 {
     const struct report_data *data = text->data;
@@ -213,7 +242,9 @@ void report_text_peaks(struct report_text *text)
         text->failed |= heading.failed;
         report_text_heading(text, heading.text ? heading.text : "");
         base_buf_fini(&heading);
-        put_objects(text, peak, REPORT_COLUMNS(peak_columns));
+        put_objects(text, peak, report_is_in_peak, REPORT_COLUMNS(peak_columns));
+        if (i == 0)
+            put_tensors(text, peak);
     }
     if (data->peak_count == 0)
         report_text_heading(text, "No device memory was allocated");
@@ -228,7 +259,7 @@ static void put_use(struct report_text *text, bool elements)
         if (i != PASSED_COLUMN || passes)
             columns[count++] = use_columns[i];
     }
-    put_objects(text, NULL, columns, count);
+    put_objects(text, NULL, NULL, columns, count);
 }
 
 void report_text_objects(struct report_text *text)
@@ -236,7 +267,7 @@ void report_text_objects(struct report_text *text)
     const struct report_data *data = text->data;
     if (data->objects.count) {
         report_text_heading(text, "Objects by size");
-        put_objects(text, NULL, REPORT_COLUMNS(object_columns));
+        put_objects(text, NULL, NULL, REPORT_COLUMNS(object_columns));
     }
     if (data->accesses) {
         bool elements = data->has_moved || data->has_elements;

@@ -33,6 +33,11 @@ for library in "$@"; do
 done
 check "$1" segments
 [ "$(ask "SELECT count(*) FROM v_notes WHERE text LIKE 'some memory that PyTorch reported is left out%'")" = 1 ]
+# At the peak both segments exist, and what the program got before it loaded the library.
+"$GLINT" report -v "$work/profile" | grep -qxF \
+    'Tensors at the peak: 0 blocks, 0 B, in 2 segments, 128.0 KiB; outside of them: 1 object, 512 B'
+"$GLINT" report --format json "$work/profile" | grep -qF '"tensors":{"blocks":{"count":0,"bytes":0},'\
+'"segments":{"count":2,"bytes":131072},"outside":{"count":1,"bytes":512},"outside_objects":[1]}'
 # The call path leads through the allocator.
 [ "$(ask "SELECT DISTINCT p.function FROM v_objects o JOIN v_calls c ON c.number = o.allocated_by
      JOIN v_call_paths p ON p.id = c.call_path WHERE o.kind = 'tensor' AND p.depth = 0")" = tensors_report_block ]
