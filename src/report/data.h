@@ -203,6 +203,15 @@ struct report_object *report_find_object(const struct report_data *data, uint64_
 bool report_label_objects(struct report_data *data);
 // coverage.c: how much was observed.
 struct report_coverage report_coverage(const struct report_data *data);
+struct report_coverage report_kernel_coverage(const struct report_kernel *kernel);
+// Lists the kernels of which the most was not observed: GPU time, or launches if times are not
+// real. Returns how many.
+enum { REPORT_MOST_UNOBSERVED = 3 };
+size_t report_unobserved(const struct report_data *data,
+                         const struct report_kernel *largest[REPORT_MOST_UNOBSERVED]);
+// Adds "largest not observed: gemm<...> (31% of GPU time), scan (2% of GPU time)"; nothing if all
+// launches were observed.
+void report_put_unobserved(const struct report_data *data, struct base_buf *out);
 // Returns whether some launches were observed by their arguments or not at all.
 bool report_has_gaps(const struct report_data *data);
 // Adds "launches observed by probes: 12 (65% of GPU time), by arguments: 4 (35% of GPU time)".

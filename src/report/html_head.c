@@ -7,6 +7,7 @@
 #include "findings.h"
 #include "html.h"
 #include "json_members.h"
+#include "short_names.h"
 
 enum { MOST_ROWS = 1000, MOST_KERNELS = 500, MOST_ARGUMENTS = 30 };
 
@@ -37,8 +38,14 @@ static void put_program(struct base_json *json, const struct report_data *data)
 static void put_summary(struct page *page, struct base_json *json)
 {
     const struct report_data *data = page->data;
-    struct base_buf waits = {0};
+    struct base_buf waits = {0}, coverage = {0}, largest = {0};
     report_put_waits(data, &waits);
+    if (report_was_wanted(data, ANALYZE_INPUT_OBJECTS))
+        report_put_coverage(data, &coverage);
+    if (coverage.length)
+        report_put_unobserved(data, &largest);
+    if (largest.length)
+        base_buf_printf(&coverage, "; %s", largest.text);
     base_json_key(json, "summary");
     base_json_begin_object(json);
     report_json_number(json, "peak_bytes", data->peak_count ? data->peaks[0].bytes : 0);
@@ -59,9 +66,12 @@ static void put_summary(struct page *page, struct base_json *json)
     report_json_number(json, "unseen_launches", analyze_unseen_launches(data->analysis));
     report_json_time(json, "last_ns", data->last_ns, true);
     report_json_string(json, "waits", waits.length ? waits.text : NULL);
+    report_json_string(json, "coverage", coverage.length ? coverage.text : NULL);
     base_json_end_object(json);
-    page->failed |= waits.failed;
+    page->failed |= waits.failed || coverage.failed || largest.failed;
     base_buf_fini(&waits);
+    base_buf_fini(&coverage);
+    base_buf_fini(&largest);
     base_json_key(json, "peaks");
     base_json_begin_array(json);
     for (size_t i = 0; i < data->peak_count && i < MOST_ROWS; i++) {
@@ -141,8 +151,12 @@ static void put_notes(struct page *page, struct page_section *section)
         base_json_begin_object(json);
         report_json_string(json, "severity",
                            profile_severity_word(data->notes.items[notes].severity));
+        struct base_buf text = {0};
+        report_put_note(data, &text, data->notes.items[notes].text);
         base_json_key(json, "text");
-        page_put_text(json, data->notes.items[notes].text);
+        page_put_text(json, text.text ? text.text : "");
+        page->failed |= text.failed;
+        base_buf_fini(&text);
         base_json_end_object(json);
     }
     base_json_end_array(json);
@@ -204,6 +218,7 @@ static void put_kernels(struct page *page, struct page_section *section)
         report_json_number(json, "total_ns", row->sum.total_ns);
         report_json_number(json, "longest_ns", row->sum.longest_ns);
         report_json_number(json, "watched", row->watched);
+        report_json_number(json, "passed", row->passed);
         base_json_end_object(json);
     }
     base_json_end_array(json);

@@ -181,6 +181,27 @@ static void put_coverage(struct base_json *json, const struct report_data *data)
     base_json_end_array(json);
 }
 
+// The kernels of which the most was not observed.
+static void put_unobserved(struct base_json *json, const struct report_data *data)
+{
+    const struct report_kernel *largest[REPORT_MOST_UNOBSERVED];
+    const size_t count = report_unobserved(data, largest);
+    const bool real = !profile_program(data->profile)->simulated;
+    if (!count)
+        return;
+    report_json_key(json, "unobserved");
+    base_json_begin_array(json);
+    for (size_t i = 0; i < count; i++) {
+        const struct report_coverage coverage = report_kernel_coverage(largest[i]);
+        base_json_begin_object(json);
+        report_json_string(json, "kernel", largest[i]->name);
+        report_json_number(json, "launches", coverage.launches[REPORT_NOT_KNOWN]);
+        report_json_number_or_null(json, "gpu_ns", coverage.gpu_ns[REPORT_NOT_KNOWN], real);
+        base_json_end_object(json);
+    }
+    base_json_end_array(json);
+}
+
 static void put_amount(struct base_json *json, struct base_str name,
                        const struct report_amount *amount)
 {
@@ -251,6 +272,7 @@ static void put_summary(struct base_json *json, const struct report_data *data)
     report_json_number(json, "worthwhile", analyze_worthwhile_count(data->analysis));
     put_run_time(json, data->analysis);
     put_coverage(json, data);
+    put_unobserved(json, data);
     put_tensors(json, data);
     base_json_end_object(json);
 }

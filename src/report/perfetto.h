@@ -80,7 +80,8 @@ enum perfetto_type { // of an event
     X(GPU_NS, "gpu_ns")               \
     X(RANK, "rank")                   \
     X(COUNT, "count")                 \
-    X(NAME, "object_name")
+    X(NAME, "object_name")            \
+    X(KERNEL, "kernel")
 
 // From 1: these are the numbers of the names in a sequence.
 #define PERFETTO_CATEGORY(id, name) PERFETTO_CATEGORY_##id,

@@ -5,6 +5,8 @@
 #include <stdio.h>
 
 #include "perfetto.h"
+#include "short_names.h"
+#include "units.h"
 
 bool perfetto_is_work(const struct profile_call *call)
 {
@@ -189,10 +191,23 @@ static const char *copy_name(enum profile_direction direction)
     return names[direction];
 }
 
+static bool is_long(const char *name)
+{
+    return report_text_width(name) > REPORT_NAME_WIDTH;
+}
+
+// Slices of long names are cut by what shows them, so the kernel gets its short one.
 static const char *kernel_name(const struct report_data *data, uint32_t kernel)
 {
     const char *name = report_kernel_name(data, kernel);
-    return name ? name : "kernel";
+    return !name ? "kernel" : is_long(name) ? report_short_kernel(data, kernel) : name;
+}
+
+static void put_long_name(struct perfetto_trace *trace, uint32_t kernel)
+{
+    const char *name = report_kernel_name(trace->data, kernel);
+    if (name && is_long(name))
+        perfetto_put_text(trace, PERFETTO_KERNEL_IS, name);
 }
 
 static const char *work_name(const struct report_data *data, const struct profile_call *call)
@@ -226,6 +241,7 @@ static void put_details(struct perfetto_trace *trace, const struct profile_call 
 {
     switch (call->kind) {
     case PROFILE_CALL_LAUNCH:
+        put_long_name(trace, call->launch.kernel);
         put_triple(trace, PERFETTO_GRID_IS, call->launch.grid);
         put_triple(trace, PERFETTO_BLOCK_IS, call->launch.block);
         break;
@@ -313,6 +329,8 @@ static bool each_node_time(void *user, const struct profile_time *time)
     perfetto_put_u64(trace, PERFETTO_CALL_IS, time->call);
     perfetto_put_u64(trace, PERFETTO_GRAPH_IS, launch->graph);
     perfetto_put_u64(trace, PERFETTO_NODE_IS, time->node);
+    if (node->kind == PROFILE_NODE_KERNEL)
+        put_long_name(trace, node->kernel);
     if (node->kind == PROFILE_NODE_COPY || node->kind == PROFILE_NODE_SET)
         perfetto_put_u64(trace, PERFETTO_BYTES_IS, node->bytes);
     perfetto_event_end(trace);

@@ -351,3 +351,71 @@ const char *report_short_name(const struct report_data *data, const char *name)
     const uint64_t *index = name ? base_map_get_str(&data->kernel_names, base_str(name)) : NULL;
     return index ? data->kernel_rows.items[*index - 1].short_name : name;
 }
+
+// --- Notes ---------------------------------------------------------------------------------------
+
+// libglint.so cuts names in its notes after so many bytes.
+enum { NOTE_NAME_BYTES = 200 };
+
+// Returns the length of the mangled name that begins here; 0: none does.
+static size_t mangled_bytes(const char *at)
+{
+    size_t bytes = 0;
+    while (begins(at, "_Z") && (is_word(at[bytes]) || at[bytes] == '.'))
+        bytes++;
+    return bytes;
+}
+
+// Returns the kernel whose whole name begins here, or whose mangled name this is, and the length of
+// what stands for it; NULL: none.
+static const struct report_kernel *kernel_at(const struct report_data *data, const char *at,
+                                             size_t *length)
+{
+    const struct report_kernel *found = NULL;
+    const size_t mangled = mangled_bytes(at);
+    *length = mangled;
+    for (size_t i = 0; i < data->kernel_rows.count; i++) {
+        const struct report_kernel *kernel = &data->kernel_rows.items[i];
+        size_t bytes = 0;
+        while (kernel->name[bytes] && kernel->name[bytes] == at[bytes])
+            bytes++;
+        if (mangled && kernel->symbol && strncmp(kernel->symbol, at, mangled) == 0 &&
+            (!kernel->symbol[mangled] || mangled == NOTE_NAME_BYTES))
+            return kernel;
+        if (bytes > REPORT_NAME_WIDTH && bytes > *length && !kernel->name[bytes]) {
+            found = kernel; // one name may begin with another one
+            *length = bytes;
+        }
+    }
+    return found;
+}
+
+void report_put_note(const struct report_data *data, struct base_buf *out, const char *text)
+{
+    struct base_buf note = {0}, word = {0};
+    report_put_text(&note, text);
+    for (const char *at = note.text; !note.failed && at && *at;) {
+        size_t bytes;
+        const struct report_kernel *kernel = kernel_at(data, at, &bytes);
+        const size_t bracket = *at == '<' ? bracket_bytes(at) : 0;
+        if (kernel) {
+            base_buf_puts(out, kernel->short_name);
+        } else if (bytes) {
+            word.length = 0;
+            base_buf_add(&word, at, bytes);
+            if (!word.failed)
+                put_middle_cut(out, word.text, REPORT_NAME_WIDTH);
+        } else if (bracket > REPORT_NAME_WIDTH) {
+            bytes = bracket;
+            base_buf_printf(out, "<%s>", dots);
+        } else {
+            do // the rest of a word is not the start of a name
+                base_buf_putc(out, at[bytes++]);
+            while (is_word(at[bytes - 1]) && is_word(at[bytes]));
+        }
+        at += bytes;
+    }
+    out->failed |= note.failed || word.failed;
+    base_buf_fini(&note);
+    base_buf_fini(&word);
+}

@@ -26,4 +26,8 @@ const char *report_short_kernel(const struct report_data *data, uint32_t number)
 // The same by the whole name; returns that name if no kernel has it.
 const char *report_short_name(const struct report_data *data, const char *name);
 
+// Appends a note for people: whole and mangled names of kernels are replaced by their short names,
+// and other names that are too long are cut.
+void report_put_note(const struct report_data *data, struct base_buf *out, const char *text);
+
 #endif

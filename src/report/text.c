@@ -8,6 +8,7 @@
 
 #include "choice.h"
 #include "findings.h"
+#include "short_names.h"
 #include "suppress.h"
 #include "units.h"
 
@@ -102,7 +103,7 @@ static void put_note(struct report_text *text, const struct report_note *note)
 {
     struct base_buf words = {0};
     base_buf_printf(&words, "%s: ", profile_severity_word(note->severity));
-    report_put_text(&words, note->text);
+    report_put_note(text->data, &words, note->text);
     report_text_line(text, "  ", &words);
     base_buf_fini(&words);
 }

@@ -309,6 +309,13 @@ static void put_gaps(struct report_text *text)
     report_put_coverage(text->data, &line);
     if (line.length)
         line.text[0] = 'L';
+    struct base_buf largest = {0};
+    if (text->choice->verbose)
+        report_put_unobserved(text->data, &largest);
+    if (largest.length)
+        base_buf_printf(&line, "; %s", largest.text);
+    text->failed |= largest.failed;
+    base_buf_fini(&largest);
     report_text_few(text, text->choice->verbose ? "  " : "", &line,
                     text->choice->verbose ? SIZE_MAX : 1);
     base_buf_fini(&line);

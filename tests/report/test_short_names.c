@@ -168,12 +168,60 @@ static void numbers_have_room_in_names_at_the_limit(void **state)
     check_kernels(names, wanted, 2);
 }
 
+static void check_note(const struct report_data *data, const char *note, const char *wanted)
+{
+    struct base_buf out = {0};
+    report_put_note(data, &out, note);
+    assert_false(out.failed);
+    assert_string_equal(out.text ? out.text : "", wanted);
+    base_buf_fini(&out);
+}
+
+static void notes_have_short_names(void **state)
+{
+    (void)state;
+#define LONG_SYMBOL "_Z4scanI1A" FIFTY FIFTY FIFTY FIFTY "EvT_"
+    struct report_kernel rows[] = {
+        {.name = "void scan<A<" FIFTY ", 1> >(int)", .symbol = LONG_SYMBOL},
+        {.name = "void scan<A<" FIFTY ", 1> >(int, int)", .symbol = "_Z4scanii"},
+        {.name = "add(float*)"},
+    };
+    struct report_data data = {0};
+    base_arena_init(&data.arena, 0);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct report_kernel *row = base_array_push(&data.kernel_rows);
+        assert_non_null(row);
+        *row = rows[i];
+    }
+    assert_true(report_shorten_kernels(&data));
+    check_note(&data, "", "");
+    check_note(&data, "2 kernels (a<b>): add(float*) is short",
+               "2 kernels (a<b>): add(float*) is short");
+    check_note(&data, "kernel " LONG_SYMBOL ": why", "kernel scan<A<...>> #1: why");
+    check_note(&data, "kernel _Z4scanii, that is void scan<A<" FIFTY ", 1> >(int, int).",
+               "kernel scan<A<...>> #2, that is scan<A<...>> #2.");
+    check_note(&data, "void scan<A<" FIFTY ", 1> >(int)", "scan<A<...>> #1");
+    // Cut by libglint.so, and not cut there: another function.
+    char cut[300];
+    snprintf(cut, sizeof(cut), "kernel %.200s: why", LONG_SYMBOL);
+    check_note(&data, cut, "kernel scan<A<...>> #1: why");
+    snprintf(cut, sizeof(cut), "kernel %.199s: why", LONG_SYMBOL);
+    check_note(&data, cut,
+               "kernel _Z4scanI1Aabcdefghijabcdefghi...bcdefghijabcdefghijabcdefghi: why");
+    check_note(&data, "calls _Z4scan and _Z" FIFTY ".cold of b<" FIFTY TEN ">.",
+               "calls _Z4scan and _Z" FIFTY ".cold of b<...>.");
+    check_note(&data, "/a/_folder_Z/" FIFTY TEN TEN "/a.cu", "/a/_folder_Z/" FIFTY TEN TEN "/a.cu");
+    base_array_fini(&data.kernel_rows);
+    base_arena_fini(&data.arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_fits_loses_only_what_is_around_the_name),
         cmocka_unit_test(what_is_too_long_is_simplified_and_then_cut),
         cmocka_unit_test(no_two_kernels_have_the_same_short_name),
+        cmocka_unit_test(notes_have_short_names),
         cmocka_unit_test(numbers_have_room_in_names_at_the_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,6 +91,7 @@ export interface Head {
     worthwhile: number; // these findings come first
     lowers_peak: boolean; // following them lowers the peak
     waits: string | null; // on the calls that waited for the GPU
+    coverage: string | null; // how launches were observed, and the largest kernels that were not
     accesses: number;
     unseen_launches: number;
     last_ns: number;
@@ -100,7 +101,7 @@ export interface Head {
   notes: { severity: string; text: string }[];
   settings: [string, string][];
   devices: { name: string | null; memory_bytes: number }[];
-  kernels: { name: number; whole: number; launches: number; timed: number; total_ns: number; longest_ns: number; watched: number }[];
+  kernels: { name: number; whole: number; launches: number; timed: number; total_ns: number; longest_ns: number; watched: number; passed: number }[]; // passed: launches that are known by their arguments
   streams: { number: number; context: number; legacy: boolean; non_blocking: boolean }[];
   threads: { number: number; name: string | null }[];
 }

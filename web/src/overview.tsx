@@ -228,6 +228,12 @@ function Observed({ profile }: ViewProps) {
       <dd>
         {format.count(head.summary.accesses)} of kernels to objects{analyses ? `; recorded: ${analyses}` : ""}
       </dd>
+      {head.summary.coverage && (
+        <>
+          <dt>coverage</dt>
+          <dd>{head.summary.coverage}</dd>
+        </>
+      )}
       {head.summary.unseen_launches > 0 && (
         <>
           <dt>unknown</dt>
@@ -276,6 +282,7 @@ function Kernels({ profile, search, theme }: ViewProps) {
     number("launches", "launches", (row) => kernels[row].launches),
     ...(hasTimes(profile) ? times : []),
     number("watched", "watched", (row) => kernels[row].watched),
+    ...(kernels.some((kernel) => kernel.passed) ? [number("passed", "by arguments", (row) => kernels[row].passed)] : []),
   ];
   return (
     <section>
