@@ -1,39 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds device code in ELF files: in the sections that nvcc makes in host files, and in cubins,
 // which are ELF files themselves. Current toolkits only make 64-bit little-endian files.
-#include <elf.h>
+#include "elf.h"
 
 #include "reader.h"
 
-enum { MACHINE_CUDA = 190 };
-
 #define DEBUG_PTX_SECTION ".nv_debug_ptx_txt"
 
-struct elf_file {
-    const unsigned char *bytes;
-    size_t length;
-    Elf64_Ehdr header;
-    uint64_t section_count;
-    Elf64_Shdr names; // the section that holds the sections' names
-};
-
-static bool in_range(uint64_t offset, uint64_t bytes, uint64_t length)
+bool fatbin_elf_in_range(uint64_t offset, uint64_t bytes, uint64_t length)
 {
     return offset <= length && bytes <= length - offset;
 }
 
-// The caller has checked that the whole table is in range.
-static Elf64_Shdr section_at(const struct elf_file *file, uint64_t index)
+Elf64_Shdr fatbin_elf_section(const struct fatbin_elf *file, uint64_t index)
 {
     Elf64_Shdr section;
     memcpy(&section, file->bytes + file->header.e_shoff + index * sizeof(section), sizeof(section));
     return section;
 }
 
-// Reads the headers. Returns what is wrong with them, or NULL.
-static const char *elf_headers(struct elf_file *file, const unsigned char *bytes, size_t length)
+const char *fatbin_elf_open(struct fatbin_elf *file, const unsigned char *bytes, size_t length)
 {
-    *file = (struct elf_file){.bytes = bytes, .length = length};
+    *file = (struct fatbin_elf){.bytes = bytes, .length = length};
     if (length < sizeof(file->header))
         return "the ELF header is truncated";
     memcpy(&file->header, bytes, sizeof(file->header));
@@ -41,10 +29,10 @@ static const char *elf_headers(struct elf_file *file, const unsigned char *bytes
     if (header->e_shoff == 0)
         return NULL;
     if (header->e_shentsize != sizeof(Elf64_Shdr) ||
-        !in_range(header->e_shoff, sizeof(Elf64_Shdr), length))
+        !fatbin_elf_in_range(header->e_shoff, sizeof(Elf64_Shdr), length))
         return "the ELF section headers lie outside the file; is it truncated?";
     // Counts that do not fit in the header are in the first section, which is otherwise unused.
-    const Elf64_Shdr first = section_at(file, 0);
+    const Elf64_Shdr first = fatbin_elf_section(file, 0);
     file->section_count = header->e_shnum ? header->e_shnum : first.sh_size;
     if (file->section_count > (length - header->e_shoff) / sizeof(Elf64_Shdr))
         return "the ELF section headers lie outside the file; is it truncated?";
@@ -53,38 +41,39 @@ static const char *elf_headers(struct elf_file *file, const unsigned char *bytes
         return NULL;
     if (names >= file->section_count)
         return "the ELF section names are missing";
-    file->names = section_at(file, names);
-    if (!in_range(file->names.sh_offset, file->names.sh_size, length))
+    file->names = fatbin_elf_section(file, names);
+    if (!fatbin_elf_in_range(file->names.sh_offset, file->names.sh_size, length))
         return "the ELF section names lie outside the file; is it truncated?";
     return NULL;
 }
 
-static bool section_is(const struct elf_file *file, const Elf64_Shdr *section, const char *name)
+bool fatbin_elf_section_is(const struct fatbin_elf *file, const Elf64_Shdr *section,
+                           const char *name)
 {
     const size_t bytes = strlen(name) + 1;
-    return in_range(section->sh_name, bytes, file->names.sh_size) &&
+    return fatbin_elf_in_range(section->sh_name, bytes, file->names.sh_size) &&
            memcmp(file->bytes + file->names.sh_offset + section->sh_name, name, bytes) == 0;
 }
 
 size_t fatbin_elf_size(const unsigned char *bytes, size_t limit)
 {
-    struct elf_file file;
-    if (elf_headers(&file, bytes, limit))
+    struct fatbin_elf file;
+    if (fatbin_elf_open(&file, bytes, limit))
         return 0;
     const Elf64_Ehdr *header = &file.header;
     uint64_t size = sizeof(*header);
     const uint64_t programs_bytes = (uint64_t)header->e_phnum * sizeof(Elf64_Phdr);
     if (header->e_phnum) {
         if (header->e_phentsize != sizeof(Elf64_Phdr) ||
-            !in_range(header->e_phoff, programs_bytes, limit))
+            !fatbin_elf_in_range(header->e_phoff, programs_bytes, limit))
             return 0;
         size = header->e_phoff + programs_bytes > size ? header->e_phoff + programs_bytes : size;
     }
     for (uint64_t i = 0; i < file.section_count; i++) {
-        const Elf64_Shdr section = section_at(&file, i);
+        const Elf64_Shdr section = fatbin_elf_section(&file, i);
         if (section.sh_type == SHT_NULL || section.sh_type == SHT_NOBITS)
             continue;
-        if (!in_range(section.sh_offset, section.sh_size, limit))
+        if (!fatbin_elf_in_range(section.sh_offset, section.sh_size, limit))
             return 0;
         size =
             section.sh_offset + section.sh_size > size ? section.sh_offset + section.sh_size : size;
@@ -109,7 +98,7 @@ static enum base_code add_debug_ptx(struct fatbin_reader *reader, const Elf64_Sh
     return fatbin_add_entry(reader, &entry);
 }
 
-static enum base_code add_cubin(struct fatbin_reader *reader, const struct elf_file *file,
+static enum base_code add_cubin(struct fatbin_reader *reader, const struct fatbin_elf *file,
                                 unsigned *arch)
 {
     const size_t size = fatbin_elf_size(reader->bytes, reader->length);
@@ -130,26 +119,27 @@ static enum base_code add_cubin(struct fatbin_reader *reader, const struct elf_f
 }
 
 // Reads a section if it holds device code. *device_bytes is the size of all such sections so far.
-static enum base_code read_section(struct fatbin_reader *reader, const struct elf_file *file,
+static enum base_code read_section(struct fatbin_reader *reader, const struct fatbin_elf *file,
                                    const Elf64_Shdr *section, unsigned cubin_arch,
                                    uint64_t *device_bytes)
 {
     const char *name = NULL;
     bool relocatable = false;
-    if (section_is(file, section, ".nv_fatbin")) {
+    if (fatbin_elf_section_is(file, section, ".nv_fatbin")) {
         name = ".nv_fatbin";
-    } else if (section_is(file, section, "__nv_relfatbin")) {
+    } else if (fatbin_elf_section_is(file, section, "__nv_relfatbin")) {
         name = "__nv_relfatbin";
         relocatable = true;
-    } else if (file->header.e_machine == MACHINE_CUDA &&
-               section_is(file, section, DEBUG_PTX_SECTION)) {
+    } else if (file->header.e_machine == FATBIN_ELF_CUDA &&
+               fatbin_elf_section_is(file, section, DEBUG_PTX_SECTION)) {
         name = DEBUG_PTX_SECTION;
     }
     // Separate debug information files keep the section header without its bytes.
     if (!name || section->sh_type == SHT_NOBITS)
         return BASE_OK;
-    BASE_RETURN_IF(!in_range(section->sh_offset, section->sh_size, file->length), reader->error,
-                   BASE_CORRUPT, "section %s lies outside the file; is it truncated?", name);
+    BASE_RETURN_IF(!fatbin_elf_in_range(section->sh_offset, section->sh_size, file->length),
+                   reader->error, BASE_CORRUPT,
+                   "section %s lies outside the file; is it truncated?", name);
     // Without this check, reading a small file with many overlapping sections could take hours.
     *device_bytes += section->sh_size;
     BASE_RETURN_IF(*device_bytes > file->length, reader->error, BASE_CORRUPT, "sections %s overlap",
@@ -169,11 +159,11 @@ enum base_code fatbin_read_elf(struct fatbin_reader *reader, enum fatbin_form *f
     BASE_RETURN_IF(reader->length > EI_DATA && (reader->bytes[EI_CLASS] != ELFCLASS64 ||
                                                 reader->bytes[EI_DATA] != ELFDATA2LSB),
                    error, BASE_UNSUPPORTED, "32-bit and big-endian ELF files are not supported");
-    struct elf_file file;
-    const char *wrong = elf_headers(&file, reader->bytes, reader->length);
+    struct fatbin_elf file;
+    const char *wrong = fatbin_elf_open(&file, reader->bytes, reader->length);
     BASE_RETURN_IF(wrong, error, BASE_CORRUPT, "%s", wrong);
     unsigned cubin_arch = 0;
-    if (file.header.e_machine == MACHINE_CUDA) {
+    if (file.header.e_machine == FATBIN_ELF_CUDA) {
         *form = FATBIN_FORM_CUBIN;
         enum base_code code = add_cubin(reader, &file, &cubin_arch);
         if (code)
@@ -187,9 +177,9 @@ enum base_code fatbin_read_elf(struct fatbin_reader *reader, enum fatbin_form *f
                    "the ELF file has no section headers, which are needed to find device code");
     uint64_t device_bytes = 0;
     for (uint64_t i = 0; i < file.section_count; i++) {
-        const Elf64_Shdr section = section_at(&file, i);
+        const Elf64_Shdr section = fatbin_elf_section(&file, i);
         // A position-independent executable is a shared library with an interpreter.
-        if (*form == FATBIN_FORM_LIBRARY && section_is(&file, &section, ".interp"))
+        if (*form == FATBIN_FORM_LIBRARY && fatbin_elf_section_is(&file, &section, ".interp"))
             *form = FATBIN_FORM_EXECUTABLE;
         enum base_code code = read_section(reader, &file, &section, cubin_arch, &device_bytes);
         if (code)

@@ -140,6 +140,24 @@ struct fatbin_wrapper {
 void fatbin_put_ptx(struct base_buf *out, const struct fatbin_entry *like, const char *text,
                     size_t length);
 
+// Calls visit with the name of each kernel of a cubin, until it returns false. A name is valid as
+// long as the image. Returns BASE_UNSUPPORTED unless the entry is a cubin that is not compressed,
+// BASE_CORRUPT if its headers are wrong.
+typedef bool fatbin_visit_kernel(void *user, const char *kernel);
+enum base_code fatbin_each_kernel(const struct fatbin_entry *cubin, fatbin_visit_kernel *visit,
+                                  void *user, struct base_error *error);
+
+// Reads the parameters of a kernel of a cubin: stores the first `room` of them in their order, and
+// sets *count to how many there are. Returns the same codes; also BASE_NOT_FOUND if the cubin does
+// not have the kernel, and BASE_CORRUPT if a parameter is missing or listed twice.
+enum { FATBIN_MOST_PARAMS = 4096 };
+struct fatbin_param {
+    uint32_t offset, bytes;
+};
+enum base_code fatbin_kernel_params(const struct fatbin_entry *cubin, const char *kernel,
+                                    struct fatbin_param *params, uint32_t room, uint32_t *count,
+                                    struct base_error *error);
+
 // Return names for messages: "fatbin", "shared library"; "PTX", "cubin"; "none", "LZ4", "zstd".
 const char *fatbin_form_name(enum fatbin_form form);
 const char *fatbin_kind_name(enum fatbin_kind kind);

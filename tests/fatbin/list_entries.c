@@ -3,9 +3,11 @@
 // decompressed to be sure; or writes one piece out.
 //     list_entries FILE          form, then "INDEX kind sm_ARCH version compression section ..."
 //     list_entries FILE INDEX    that entry's decompressed payload
+//     list_entries FILE kernels  of its first cubin: name, and offset and size of each parameter
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "fatbin/fatbin.h"
 
@@ -61,17 +63,46 @@ static int dump(const struct fatbin_image *image, size_t index)
     return status;
 }
 
+static bool list_kernel(void *user, const char *kernel)
+{
+    struct fatbin_param params[16];
+    struct base_error error;
+    uint32_t count;
+    if (fatbin_kernel_params(user, kernel, params, 16, &count, &error))
+        return complain(&error) == 0;
+    printf("%s", kernel);
+    for (uint32_t i = 0; i < count && i < 16; i++)
+        printf(" %u:%u", params[i].offset, params[i].bytes);
+    printf("\n");
+    return true;
+}
+
+static int list_kernels(const struct fatbin_image *image)
+{
+    struct base_error error;
+    for (size_t i = 0; i < image->entries.count; i++) {
+        if (image->entries.items[i].kind == FATBIN_CUBIN)
+            return fatbin_each_kernel(&image->entries.items[i], list_kernel,
+                                      &image->entries.items[i], &error)
+                       ? complain(&error)
+                       : 0;
+    }
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2 || argc > 3) {
-        fprintf(stderr, "usage: list_entries FILE [INDEX]\n");
+        fprintf(stderr, "usage: list_entries FILE [INDEX|kernels]\n");
         return 2;
     }
     struct fatbin_image *image;
     struct base_error error;
     if (fatbin_open_file(argv[1], &image, &error))
         return complain(&error);
-    int status = argc == 3 ? dump(image, strtoul(argv[2], NULL, 10)) : list(image);
+    int status = argc == 2                         ? list(image)
+                 : strcmp(argv[2], "kernels") == 0 ? list_kernels(image)
+                                                   : dump(image, strtoul(argv[2], NULL, 10));
     if (argc == 2 && fatbin_require_ptx(image, &error))
         complain(&error);
     fatbin_close(image);

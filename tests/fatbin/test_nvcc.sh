@@ -145,5 +145,24 @@ check libmain.so default.ptx '^shared library' 'PTX section=.nv_fatbin'
 build -lib -o libmain.a
 check libmain.a default.ptx '^archive' 'PTX section=.nv_fatbin member=.+\.o '
 
+# Kernels of cubins and their parameters.
+cat >parameters.cu <<'END'
+struct big { char c[5000]; int x; };
+struct odd { char c[3]; };
+static __device__ __noinline__ int twice(int i) { return 2 * i; }
+extern "C" __global__ void none() {}
+extern "C" __global__ void many(char a, float *b, short c, odd d, double e, int f) { b[0] = a + c + d.c[1] + e + twice(f); }
+END
+echo 'extern "C" __global__ void large(big b, int *p) { p[0] = b.x; }' >large.cu
+for arch in 75 90; do
+    "$nvcc" -cubin -arch=sm_$arch -o parameters.cubin parameters.cu >log 2>&1 || continue
+    printf 'many 0:1 8:8 16:2 18:3 24:8 32:4\nnone\n' >wanted
+    if "$list" parameters.cubin kernels | sort | diff -u wanted -; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+done
+cat parameters.cu large.cu >both.cu
+if "$nvcc" -cubin -arch=sm_90 -o large.cubin both.cu >log 2>&1; then # since CUDA 12.1
+    if "$list" large.cubin kernels | grep -qx 'large 0:5004 5008:8'; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+fi
+
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

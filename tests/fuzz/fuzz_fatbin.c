@@ -19,6 +19,17 @@ static void touch(const void *bytes, size_t length)
                                ((const unsigned char *)bytes)[length - 1]);
 }
 
+// Reads the parameters of a kernel, with little room.
+static bool read_kernel(void *user, const char *kernel)
+{
+    struct fatbin_param params[3];
+    struct base_error error;
+    uint32_t count = 0;
+    if (fatbin_kernel_params(user, kernel, params, 3, &count, &error) == BASE_OK)
+        touch(params, (count < 3 ? count : 3) * sizeof(params[0]));
+    return true;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
 {
     struct fatbin_image *image;
@@ -35,6 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
         touch(entry->member.text, entry->member.length);
         if (entry->full_bytes > LARGEST_BYTES)
             continue;
+        fatbin_each_kernel(entry, read_kernel, (void *)entry, &error);
         char *text;
         size_t length;
         if (fatbin_entry_text(entry, &text, &length, &error) == BASE_OK) {
