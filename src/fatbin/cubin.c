@@ -74,7 +74,7 @@ static enum base_code open_cubin(const struct fatbin_entry *entry, struct fatbin
 enum base_code fatbin_each_kernel(const struct fatbin_entry *cubin, fatbin_visit_kernel *visit,
                                   void *user, struct base_error *error)
 {
-    struct fatbin_elf file;
+    struct fatbin_elf file = {0};
     const enum base_code code = open_cubin(cubin, &file, error);
     for (uint64_t i = 0; code == BASE_OK && i < file.section_count; i++) {
         const Elf64_Shdr section = fatbin_elf_section(&file, i);
@@ -131,7 +131,7 @@ enum base_code fatbin_kernel_params(const struct fatbin_entry *cubin, const char
                                     struct fatbin_param *params, uint32_t room, uint32_t *count,
                                     struct base_error *error)
 {
-    struct fatbin_elf file;
+    struct fatbin_elf file = {0};
     struct base_buf name = {0};
     enum base_code code = open_cubin(cubin, &file, error);
     base_buf_printf(&name, ".nv.info.%s", kernel);
