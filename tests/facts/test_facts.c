@@ -43,7 +43,7 @@ static const struct known known[] = {
     {ROWS(FACTS_CALL_FLAGS), "ASYNC=1 WAITED=2 CAPTURED=4 REPLAYS=8 "},
     {ROWS(FACTS_OBJECT_KINDS),
      "device=1 pitched=2 array=3 managed=4 pool=5 mapping=6 global=7 pinned=8 registered=9 "
-     "imported=10 graph=11 part=12 heap=13 "},
+     "imported=10 graph=11 part=12 heap=13 tensor=14 "},
     {ROWS(FACTS_NODE_KINDS),
      "kernel=1 copy=2 set=3 alloc=4 free=5 event-record=6 event-wait=7 host=8 graph=9 empty=10 "
      "other=11 "},
