@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recognizes frames of libraries that consist of templates, which compilers put into the program
-// itself: the C++ standard library, Thrust, CUB and libcu++.
+// itself: the C++ standard library, Thrust, CUB and libcu++. And those of Python's standard library
+// and of installed packages.
 #include <string.h>
 
 #include "profile.h"
@@ -53,8 +54,21 @@ bool profile_is_library_function(const char *function)
     return false;
 }
 
+static bool is_python_library(const char *file)
+{
+    static const char *const folders[] = {"/lib/python3", "/lib64/python3", "/site-packages/",
+                                          "/dist-packages/"};
+    for (size_t i = 0; file && i < sizeof(folders) / sizeof(folders[0]); i++) {
+        if (strstr(file, folders[i]))
+            return true;
+    }
+    return file && begins(file, "<frozen ");
+}
+
 bool profile_is_library_frame(const struct profile_frame *frame)
 {
+    if (frame->python)
+        return is_python_library(frame->file);
     static const char *const folders[] = {"/include/c++/", "/include/cccl/", "/include/thrust/",
                                           "/include/cub/"};
     for (size_t i = 0; frame->file && i < sizeof(folders) / sizeof(folders[0]); i++) {

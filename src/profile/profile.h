@@ -109,10 +109,12 @@ struct profile_frame {
     uint64_t offset; // in the image: the virtual address in its file
     bool inlined;    // into the next frame, which has the same offset
     uint64_t start;  // of the function that is not inlined, in the image; 0: unknown
+    bool python;     // of Python code: no image; offset is that of the instruction in the code
 };
 
 // Return whether the function, by its demangled name, or the frame belongs to a library of
-// templates that is compiled into the program: the C++ standard library, Thrust, CUB or libcu++.
+// templates that is compiled into the program: the C++ standard library, Thrust, CUB or libcu++. A
+// Python frame does if its file is of Python's standard library or of an installed package.
 bool profile_is_library_function(const char *function);
 bool profile_is_library_frame(const struct profile_frame *frame);
 

@@ -98,7 +98,8 @@ static enum base_code take_frame(struct profile *profile, sqlite3_stmt *at, void
                                     .image = U32(4),
                                     .offset = U64(5),
                                     .inlined = BOOL(6),
-                                    .start = U64(7)};
+                                    .start = U64(7),
+                                    .python = BOOL(8)};
     return BASE_OK;
 }
 
@@ -154,17 +155,25 @@ static enum base_code take_path_row(struct profile *profile, sqlite3_stmt *at, v
     return BASE_OK;
 }
 
+static bool has_column(const struct profile *profile, const char *name)
+{
+    return sqlite3_table_column_metadata(profile->db, NULL, "frames", name, NULL, NULL, NULL, NULL,
+                                         NULL) == SQLITE_OK;
+}
+
 PROFILE_EACH(path, path)
 {
-    // Older files lack the column.
-    const bool has_start = sqlite3_table_column_metadata(profile->db, NULL, "frames", "start", NULL,
-                                                         NULL, NULL, NULL, NULL) == SQLITE_OK;
+    // Older files lack the last columns.
     enum base_code code =
         profile_load(profile,
-                     has_start ? "SELECT id, function, file, line, image, offset, inlined, start"
-                                 " FROM frames ORDER BY id"
-                               : "SELECT id, function, file, line, image, offset, inlined, 0"
-                                 " FROM frames ORDER BY id",
+                     has_column(profile, "python")
+                         ? "SELECT id, function, file, line, image, offset, inlined, start, python"
+                           " FROM frames ORDER BY id"
+                     : has_column(profile, "start")
+                         ? "SELECT id, function, file, line, image, offset, inlined, start, 0"
+                           " FROM frames ORDER BY id"
+                         : "SELECT id, function, file, line, image, offset, inlined, 0, 0"
+                           " FROM frames ORDER BY id",
                      take_frame, &profile->frames.count, error);
     struct path_walk walk = {.each = each, .user = user};
     if (code == BASE_OK)

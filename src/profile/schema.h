@@ -30,7 +30,7 @@ enum { PROFILE_VERSION = PROFILE_MAJOR * 1000 + PROFILE_MINOR };
     X(STREAMS, streams, PROFILE_LAST, 5, 0)                         \
     X(MODULES, modules, PROFILE_LAST, 6, 0)                         \
     X(KERNELS, kernels, PROFILE_LAST, 7, 0)                         \
-    X(FRAMES, frames, PROFILE_ONCE, 8, 0)                           \
+    X(FRAMES, frames, PROFILE_ONCE, 9, 0)                           \
     X(PATHS, paths, PROFILE_LAST, 3, 0)                             \
     X(PATH_FRAMES, path_frames, PROFILE_ONCE, 3, 0)                 \
     X(GRAPHS, graphs, PROFILE_LAST, 2, 0)                           \

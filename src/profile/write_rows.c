@@ -135,7 +135,8 @@ static enum base_code add_frame(struct profile_writer *writer, const struct prof
                         frame->image,
                         (int64_t)frame->offset,
                         frame->inlined,
-                        (int64_t)frame->start};
+                        (int64_t)frame->start,
+                        frame->python};
     enum base_code code = profile_intern_text(writer, frame->function, &values[1], error);
     if (code == BASE_OK)
         code = profile_intern_text(writer, frame->file, &values[2], error);

@@ -293,6 +293,7 @@ void report_json_frames(struct base_json *json, const struct report_data *data,
             report_json_string(json, "module", report_image_path(data, frame->image));
             report_json_number(json, "offset", frame->offset);
             report_json_bool(json, "inlined", frame->inlined);
+            report_json_bool(json, "python", frame->python);
         }
         base_json_end_object(json);
     }

@@ -63,15 +63,15 @@ static const struct profile_kernel sample_kernels[] = {
 };
 
 static const struct profile_frame sample_frames_1[] = {
-    {"allocate", "vectors.cu", 12, 1, 0x1234, true, 0},
-    {"main", "vectors.cu", 40, 1, 0x1234, false, 0},
-    {"__libc_start_main", NULL, 0, 2, 0x27000, false, 0},
+    {"allocate", "vectors.cu", 12, 1, 0x1234, true, 0, false},
+    {"main", "vectors.cu", 40, 1, 0x1234, false, 0, false},
+    {"__libc_start_main", NULL, 0, 2, 0x27000, false, 0, false},
 };
 static const struct profile_frame sample_frames_2[] = {
-    {"main", "vectors.cu", 51, 1, 0x1300, false, 0x1200},
-    {"__libc_start_main", NULL, 0, 2, 0x27000, false, 0},
+    {"main", "vectors.cu", 51, 1, 0x1300, false, 0x1200, false},
+    {"__libc_start_main", NULL, 0, 2, 0x27000, false, 0, false},
 };
-static const struct profile_frame sample_frames_3[] = {{NULL, NULL, 0, 1, 0x2000, false, 0}};
+static const struct profile_frame sample_frames_3[] = {{NULL, NULL, 0, 1, 0x2000, false, 0, false}};
 
 static const struct profile_path sample_paths[] = {
     {1, sample_frames_1, 3, false, "cudaMalloc", PROFILE_RESULT_UNKNOWN},

@@ -150,6 +150,7 @@ static bool see_path(void *user, const struct profile_path *row)
         assert_int_equal(row->frames[i].offset, wanted->frames[i].offset);
         assert_int_equal(row->frames[i].start, wanted->frames[i].start);
         assert_int_equal(row->frames[i].inlined, wanted->frames[i].inlined);
+        assert_int_equal(row->frames[i].python, wanted->frames[i].python);
     }
     return true;
 }

@@ -60,8 +60,8 @@ static inline void pair_begin(struct pair_writer *to, const char *path, const ch
 static inline uint32_t pair_path(struct pair_writer *to, const char *function, const char *file,
                                  uint32_t line)
 {
-    const struct profile_frame frames[] = {{function, file, line, 0, line, false, 0},
-                                           {"main", "/src/main.cu", 100, 0, 9000, false, 0}};
+    const struct profile_frame frames[] = {{function, file, line, 0, line, false, 0, false},
+                                           {"main", "/src/main.cu", 100, 0, 9000, false, 0, false}};
     const struct profile_path path = {.number = ++to->paths, .frames = frames, .frame_count = 2};
     pair_check(to, profile_add_path(to->writer, &path, &to->error));
     return path.number;

@@ -97,10 +97,12 @@ static void a_launch_is_placed_where_the_program_says_it(void **state)
     struct base_error error = {0};
     struct profile_writer *writer;
     static const struct profile_frame frames[] = {
-        {"__cudaLaunchKernel_helper(CUkern_st*)", "device_functions.h", 2963, 1, 1, false, 0},
-        {"__device_stub__Z8multiplyiPd(int, double*)", "tmp_a.cudafe1.stub.c", 13, 1, 2, false, 0},
-        {"multiply(int, double*)", "/src/a.cu", 13, 1, 3, false, 0},
-        {"main", "/src/a.cu", 70, 1, 4, false, 0},
+        {"__cudaLaunchKernel_helper(CUkern_st*)", "device_functions.h", 2963, 1, 1, false, 0,
+         false},
+        {"__device_stub__Z8multiplyiPd(int, double*)", "tmp_a.cudafe1.stub.c", 13, 1, 2, false, 0,
+         false},
+        {"multiply(int, double*)", "/src/a.cu", 13, 1, 3, false, 0, false},
+        {"main", "/src/a.cu", 70, 1, 4, false, 0, false},
     };
     assert_int_equal(profile_create(test_path, true, &writer, &error), BASE_OK);
     const struct profile_path stubs = {.number = 1, .frames = frames, .frame_count = 4};

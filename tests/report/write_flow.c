@@ -118,7 +118,8 @@ static void add_definitions(void)
             &error));
     }
     for (uint32_t line = 1; line <= 8; line++) {
-        const struct profile_frame frame = {"main", "figure.cu", line, 1, 64u * line, false, 0};
+        const struct profile_frame frame = {"main",     "figure.cu", line, 1,
+                                            64u * line, false,       0,    false};
         check(profile_add_path(
             writer, &(struct profile_path){.number = line, .frames = &frame, .frame_count = 1},
             &error));

@@ -47,8 +47,8 @@ static void add_definitions(struct profile_writer *writer)
                                 &error));
     }
     for (uint32_t i = 1; i <= PATHS; i++) {
-        const struct profile_frame frames[] = {{"step", "loop.cu", i, 1, 64u * i, false, 0},
-                                               {hostile, "main.cu", 12, 1, 1, false, 0}};
+        const struct profile_frame frames[] = {{"step", "loop.cu", i, 1, 64u * i, false, 0, false},
+                                               {hostile, "main.cu", 12, 1, 1, false, 0, false}};
         check(profile_add_path(
             writer, &(struct profile_path){.number = i, .frames = frames, .frame_count = 2},
             &error));

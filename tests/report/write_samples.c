@@ -64,7 +64,7 @@ static void write_odd(const char *folder)
 {
     static const char odd[] = "a\x1b[31m\"b\\\n\xff\xc3\xa9\xe2\x82";
     struct profile_writer *writer = begin(folder, "odd");
-    const struct profile_frame frame = {odd, odd, 7, 1, 0x10, false, 0};
+    const struct profile_frame frame = {odd, odd, 7, 1, 0x10, false, 0, false};
     add_program(writer, odd);
     check(profile_add_device(writer, &(struct profile_device){.number = 1, .name = odd}, &error));
     check(profile_add_function(writer, &(struct profile_function){1, odd}, &error));
@@ -144,7 +144,7 @@ static void write_loop(const char *folder)
         snprintf(name, sizeof(name), "a_namespace::long_name<int, float>::kernel_%u(int const*)",
                  i);
         const struct profile_frame frame = {
-            "main", "/home/me/project/source/loop.cu", i, 0, i, false, 0};
+            "main", "/home/me/project/source/loop.cu", i, 0, i, false, 0, false};
         check(profile_add_kernel(
             writer, &(struct profile_kernel){.number = i, .name = name, .mangled = name}, &error));
         check(profile_add_path(

@@ -100,35 +100,36 @@ static void write_waste(void)
 {
     enum { MORE = 5 };
 #define PROJECT "/home/me/project/"
-#define START                                                  \
-    {                                                          \
-        "__libc_start_call_main", NULL, 0, 2, 0x1000, false, 0 \
+#define START                                                         \
+    {                                                                 \
+        "__libc_start_call_main", NULL, 0, 2, 0x1000, false, 0, false \
     }
     static const struct profile_frame allocations[] = {
-        {"make_all(int)", PROJECT "src/waste.cu", 10, 1, 0x10, false, 0},
-        {"main", PROJECT "src/../src/waste.cu", 40, 1, 0x20, false, 0},
+        {"make_all(int)", PROJECT "src/waste.cu", 10, 1, 0x10, false, 0, false},
+        {"main", PROJECT "src/../src/waste.cu", 40, 1, 0x20, false, 0, false},
         START};
     static const struct profile_frame launches[] = {
-        {"__device_stub__Z3sumPf(float*)", "/tmp/waste.stub.c", 3, 1, 0x30, false, 0},
-        {"sum(float*)", PROJECT "src/waste.cu", 5, 1, 0x31, false, 0},
-        {"main", PROJECT "src/waste.cu", 44, 1, 0x32, false, 0},
+        {"__device_stub__Z3sumPf(float*)", "/tmp/waste.stub.c", 3, 1, 0x30, false, 0, false},
+        {"sum(float*)", PROJECT "src/waste.cu", 5, 1, 0x31, false, 0, false},
+        {"main", PROJECT "src/waste.cu", 44, 1, 0x32, false, 0, false},
         START};
     static const struct profile_frame odd[] = {
-        {"main::{lambda(int)#1}::operator()", PROJECT "a b:1,2%.cu", 7, 1, 0x40, false, 0},
-        {"main", PROJECT "src/waste.cu", 46, 1, 0x41, false, 0},
+        {"main::{lambda(int)#1}::operator()", PROJECT "a b:1,2%.cu", 7, 1, 0x40, false, 0, false},
+        {"main", PROJECT "src/waste.cu", 46, 1, 0x41, false, 0, false},
         START};
     static const struct profile_frame header[] = {
-        {"vector<float>::vector()", "/usr/include/vector.h", 99, 1, 0x50, true, 0},
-        {"fill()", PROJECT "src/fill.cu", 12, 1, 0x50, false, 0},
-        {"main", PROJECT "src/waste.cu", 47, 1, 0x51, false, 0},
+        {"vector<float>::vector()", "/usr/include/vector.h", 99, 1, 0x50, true, 0, false},
+        {"fill()", PROJECT "src/fill.cu", 12, 1, 0x50, false, 0, false},
+        {"main", PROJECT "src/waste.cu", 47, 1, 0x51, false, 0, false},
         START};
     static const struct profile_frame plain[] = {
-        {"main", PROJECT "src/waste.cu", 50, 1, 0x60, false, 0}};
+        {"main", PROJECT "src/waste.cu", 50, 1, 0x60, false, 0, false}};
     static const struct profile_frame later[] = {
-        {"main", PROJECT "src/waste.cu", 60, 1, 0x68, false, 0}};
+        {"main", PROJECT "src/waste.cu", 60, 1, 0x68, false, 0, false}};
     static const struct profile_frame outside[] = {
-        {"other", "/opt/other/o.cu", 3, 3, 0x60, false, 0}};
-    static const struct profile_frame bare[] = {{"create", NULL, 0, 1, 0x70, false, 0}, START};
+        {"other", "/opt/other/o.cu", 3, 3, 0x60, false, 0, false}};
+    static const struct profile_frame bare[] = {{"create", NULL, 0, 1, 0x70, false, 0, false},
+                                                START};
     check(profile_add_image(writer, &(struct profile_image){.number = 1, .path = PROJECT "waste"},
                             &error));
     check(profile_add_image(writer, &(struct profile_image){.number = 2, .path = "/lib/libc.so.6"},
