@@ -21,7 +21,7 @@
 #include "base/base.h"
 #include "facts/facts.h"
 
-#define EVENT_VERSION 12u
+#define EVENT_VERSION 13u
 
 enum event_kind {
     EVENT_NONE = 0,
@@ -38,6 +38,10 @@ enum event_kind {
     EVENT_KERNEL,   // struct event_kernel, mangled name
     EVENT_STACK,    // struct event_stack, u64 return addresses, innermost first. Two threads may
                     // each send the same stack or image
+    EVENT_CODE,     // struct event_code, file, name, table of lines: a function, class or module
+                    // that Python runs
+    EVENT_PYTHON,   // struct event_python, u64 Python frames, innermost first: a call path through
+                    // Python code. Two threads may each send the same
     EVENT_GRAPH,    // struct event_graph, struct event_node...: what a launch of the graph does. If
                     // the nodes do not fit, more records of the same number follow immediately
     EVENT_EDGES,    // struct event_edges, struct event_edge...: the order of a graph's nodes. More
@@ -141,6 +145,37 @@ struct event_stack {
     uint32_t number, depth;
     uint32_t truncated; // the call path had more frames
 };
+
+// How a table of lines is to be read.
+enum event_lines {
+    EVENT_LINES_LNOTAB = 1, // Python 3.9: pairs of steps, of instructions and of lines
+    EVENT_LINES_RANGES,     // 3.10: the same pairs, but of ranges of instructions
+    EVENT_LINES_LOCATIONS,  // 3.11 and later: with columns
+};
+
+struct event_code {
+    uint32_t number;
+    uint32_t first_line;
+    uint32_t file_bytes, name_bytes; // in UTF-8; the rest of the record is the table
+    uint32_t lines;                  // enum event_lines
+    uint32_t padding;
+    int64_t seen_unix_s; // when it was first seen, by CLOCK_REALTIME
+};
+
+struct event_python {
+    uint32_t number, below; // below: the number of the stack with the return addresses
+    uint32_t depth;
+    uint32_t truncated; // there were more Python frames
+};
+
+// A Python frame: bit 63 says that a frame of C runs it and those inside of it, up to the next with
+// this bit. Below are 31 bits of the code's number, and the offset of the instruction in bytes.
+enum { EVENT_PYTHON_CODES_MOST = 0x7FFFFFFF };
+#define EVENT_PYTHON_START UINT32_C(0xFFFFFFFF) // instead of an offset: before the first one
+static inline uint64_t event_python_frame(uint32_t code, uint32_t offset, bool entry)
+{
+    return (uint64_t)entry << 63 | (uint64_t)(code & EVENT_PYTHON_CODES_MOST) << 32 | offset;
+}
 
 enum { FACTS_PROBE_FACTS(FACTS_VALUE, EVENT_PROBE_) };
 

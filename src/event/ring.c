@@ -438,6 +438,8 @@ const char *event_kind_name(enum event_kind kind)
         [EVENT_MODULE] = "module",
         [EVENT_KERNEL] = "kernel",
         [EVENT_STACK] = "call path",
+        [EVENT_CODE] = "Python code",
+        [EVENT_PYTHON] = "Python call path",
         [EVENT_GRAPH] = "graph",
         [EVENT_EDGES] = "graph edges",
         [EVENT_PROBE] = "kernel's probes",

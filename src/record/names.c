@@ -103,8 +103,8 @@ static void simple_name(const char *function, struct base_buf *out)
 
 static bool is_library(const struct record_symbols_frame *frame)
 {
-    return profile_is_library_frame(
-        &(struct profile_frame){.function = frame->function, .file = frame->file});
+    return profile_is_library_frame(&(struct profile_frame){
+        .function = frame->function, .file = frame->file, .python = frame->code != NULL});
 }
 
 // Applies rules 1 to 4. Returns true if a name was added.
@@ -116,6 +116,8 @@ static bool name_from_source(struct record_names *names, const struct record_sym
     bool library = false; // or a function of a library of templates
     for (size_t i = 0; i < count; i++) {
         const struct record_symbols_frame *frame = &frames[i];
+        if (frame->code)
+            break; // what follows is the syntax of C
         if (!known && is_library(frame) && frame->function) {
             simple_name(frame->function, &callee);
             library = true;

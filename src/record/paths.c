@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last step of a session: adds functions, files and lines to call paths, and names from the
-// source to objects that the program has not named. The new rows replace those that were written
-// when the records arrived.
+// The last step of a session: adds functions, files and lines to call paths, puts Python frames
+// where they belong, and adds names from the source to objects that the program has not named. The
+// new rows replace those that were written when the records arrived.
 #include <stdlib.h>
 #include <string.h>
 
 #include "names.h"
 #include "results.h"
+#include "rows.h"
 #include "runtime.h"
-#include "session.h"
 #include "sources.h"
 #include "symbols.h"
 
@@ -19,8 +19,13 @@ struct paths {
     BASE_ARRAY(uint32_t) images; // the symbolizer's number of each image
     BASE_ARRAY(struct record_symbols_frame) frames;
     BASE_ARRAY(struct profile_frame) rows;
-    BASE_ARRAY(enum record_runtime_image) kinds; // of the frames' images
-    struct base_buf called; // the function of the CUDA runtime that the path leads to
+    BASE_ARRAY(enum record_runtime_image) kinds;    // of the frames' images
+    BASE_ARRAY(struct record_symbols_frame) merged; // with Python frames, to replace `frames`
+    BASE_ARRAY(struct profile_frame) merged_rows;
+    BASE_ARRAY(bool) runs;     // for each frame, whether its function runs Python code
+    BASE_ARRAY(bool) entries;  // of Python frames
+    BASE_ARRAY(size_t) before; // see record_python_merge
+    struct base_buf called;    // the function of the CUDA runtime that the path leads to
     BASE_ARRAY(struct record_results_place) places; // return addresses
     struct base_map changed; // images for which a note says that they have changed
 };
@@ -111,6 +116,89 @@ static void add_frames(struct paths *paths, struct base_arena *arena,
         add_frame(paths, arena, frame->image, kind, frame->offset, NULL);
 }
 
+// --- Python frames -------------------------------------------------------------------------------
+
+static void add_merged(struct paths *paths, const struct record_symbols_frame *frame,
+                       const struct profile_frame *row)
+{
+    struct record_symbols_frame *to = base_array_push(&paths->merged);
+    struct profile_frame *row_to = to ? base_array_push(&paths->merged_rows) : NULL;
+    if (!row_to) {
+        paths->merged.count = paths->merged_rows.count;
+        return;
+    }
+    *to = *frame;
+    *row_to = *row;
+}
+
+static void add_python(struct paths *paths, uint64_t frame)
+{
+    const struct record_session *session = paths->session;
+    const struct record_python_code *code = record_session_code(session, frame);
+    const struct profile_frame row = record_python_frame(session, frame);
+    const struct record_symbols_frame symbols = {.function = row.function,
+                                                 .offset = row.offset,
+                                                 .file = row.file,
+                                                 .folder = session->program.folder,
+                                                 .line = row.line,
+                                                 .code = code,
+                                                 .code_offset = (uint32_t)frame,
+                                                 .built_s = code ? code->seen_s : 0};
+    add_merged(paths, &symbols, &row);
+}
+
+// Returns false if memory ran out.
+static bool note_frames(struct paths *paths, const struct record_session_stack *stack)
+{
+    paths->runs.count = paths->entries.count = paths->before.count = 0;
+    for (size_t i = 0; i < paths->frames.count; i++) {
+        bool *runs = base_array_push(&paths->runs);
+        if (!runs)
+            return false;
+        *runs = record_python_runs(paths->frames.items[i].function);
+    }
+    for (uint32_t i = 0; i < stack->python_depth; i++) {
+        bool *entry = base_array_push(&paths->entries);
+        if (!entry)
+            return false;
+        *entry = paths->session->python_frames.items[stack->python_first + i] >> 63;
+    }
+    for (size_t i = 0; i <= paths->frames.count; i++) {
+        const size_t *before = base_array_push(&paths->before);
+        if (!before)
+            return false;
+    }
+    return true;
+}
+
+// Puts the stack's Python frames in place of the functions of the interpreter that run them.
+static void merge(struct paths *paths, const struct record_session_stack *stack)
+{
+    if (!stack->python_depth || !note_frames(paths, stack))
+        return;
+    const size_t count = paths->frames.count;
+    record_python_merge(paths->runs.items, count, paths->entries.items, stack->python_depth,
+                        stack->python_truncated, paths->before.items);
+    paths->merged.count = paths->merged_rows.count = 0;
+    size_t done = 0;
+    for (size_t i = 0; i <= count; i++) {
+        for (; done < paths->before.items[i]; done++)
+            add_python(paths, paths->session->python_frames.items[stack->python_first + done]);
+        if (i < count && !paths->runs.items[i])
+            add_merged(paths, &paths->frames.items[i], &paths->rows.items[i]);
+    }
+    paths->frames.count = paths->rows.count = 0;
+    for (size_t i = 0; i < paths->merged.count; i++) {
+        struct record_symbols_frame *frame = base_array_push(&paths->frames);
+        struct profile_frame *row = frame ? base_array_push(&paths->rows) : NULL;
+        if (!row)
+            break;
+        *frame = paths->merged.items[i];
+        *row = paths->merged_rows.items[i];
+    }
+    paths->frames.count = paths->rows.count;
+}
+
 // Fills the frames and rows of the stack, starting at the program's own code, and `called`. A path
 // without code of the program, as in a thread of the driver, keeps its outermost frame.
 static void symbolise(struct paths *paths, const struct record_session_stack *stack,
@@ -122,7 +210,7 @@ static void symbolise(struct paths *paths, const struct record_session_stack *st
     const size_t count = paths->kinds.count;
     size_t first =
         record_runtime_fold(paths->frames.items, paths->kinds.items, count, &paths->called);
-    if (first == count)
+    if (first == count && !stack->python_depth)
         first -= count > 0;
     if (first) {
         memmove(paths->frames.items, paths->frames.items + first,
@@ -131,6 +219,7 @@ static void symbolise(struct paths *paths, const struct record_session_stack *st
                 (count - first) * sizeof(*paths->rows.items));
     }
     paths->frames.count = paths->rows.count = count - first;
+    merge(paths, stack);
 }
 
 // Finds out whether the program looks at the result of the stack's call, which starts at the
@@ -140,8 +229,10 @@ static enum profile_result_use use_of_result(struct paths *paths,
 {
     const struct record_session *session = paths->session;
     const struct profile_frame *own = &paths->rows.items[0];
-    // In an executable without symbols, the first frame may be one of the runtime.
-    if (!paths->rows.count || !own->function || !base_map_get(&session->sync_stacks, stack->number))
+    // In an executable without symbols, the first frame may be one of the runtime. Nothing is read
+    // of what Python does with a result.
+    if (!paths->rows.count || own->python || !own->function ||
+        !base_map_get(&session->sync_stacks, stack->number))
         return PROFILE_RESULT_UNKNOWN;
     uint32_t first = 0;
     const struct record_session_frame *frames = &session->frames.items[stack->first];
@@ -261,7 +352,7 @@ static void write_all(struct paths *paths)
         const struct profile_path row = {stack->number,
                                          paths->rows.items,
                                          (uint32_t)paths->rows.count,
-                                         stack->truncated,
+                                         stack->truncated || stack->python_truncated,
                                          paths->called.length ? paths->called.text : NULL,
                                          use_of_result(paths, stack)};
         profile_add_path(session->writer, &row, &session->error);
@@ -296,6 +387,11 @@ void record_session_write_paths(struct record_session *session)
     base_array_fini(&paths.rows);
     base_array_fini(&paths.kinds);
     base_array_fini(&paths.places);
+    base_array_fini(&paths.merged);
+    base_array_fini(&paths.merged_rows);
+    base_array_fini(&paths.runs);
+    base_array_fini(&paths.entries);
+    base_array_fini(&paths.before);
     base_buf_fini(&paths.called);
     base_map_fini(&paths.changed);
 }

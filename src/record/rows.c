@@ -200,12 +200,14 @@ static bool write_stack(struct record_session *session, struct record_piece *pie
     if (!record_take(piece, &event, sizeof(event)) || event.depth > MOST_DEPTH ||
         piece->length < event.depth * sizeof(uint64_t))
         return false;
-    base_map_put(&session->stack_numbers, event.number, &added);
+    uint64_t *slot = base_map_put(&session->stack_numbers, event.number, &added);
     if (!added)
         return true;
     struct profile_frame *frames = calloc(event.depth + 1u, sizeof(*frames));
     struct record_session_stack *kept = base_array_push(&session->stacks);
-    bool good = frames && kept;
+    bool good = frames && kept && slot;
+    if (good)
+        *slot = session->stacks.count;
     if (good)
         *kept = (struct record_session_stack){.number = event.number,
                                               .first = session->frames.count,
@@ -558,6 +560,8 @@ bool record_session_write(struct record_session *session, enum event_kind kind, 
         [EVENT_MODULE] = write_module,
         [EVENT_KERNEL] = write_kernel,
         [EVENT_STACK] = write_stack,
+        [EVENT_CODE] = record_code,
+        [EVENT_PYTHON] = record_python,
         [EVENT_GRAPH] = write_graph,
         [EVENT_EDGES] = write_edges,
         [EVENT_PROBE] = record_probe,

@@ -48,6 +48,14 @@ bool record_map(struct record_session *session, struct record_piece *piece);
 bool record_trace(struct record_session *session, struct record_piece *piece);
 bool record_trace_part(struct record_session *session, struct record_piece *piece);
 bool record_requests(struct record_session *session, struct record_piece *piece);
+// python_rows.c:
+bool record_code(struct record_session *session, struct record_piece *piece);
+bool record_python(struct record_session *session, struct record_piece *piece);
+// Returns the code of a Python frame (event_python_frame); NULL: it is unknown.
+const struct record_python_code *record_session_code(const struct record_session *session,
+                                                     uint64_t frame);
+// Returns the frame as a row. Its texts are those of the code.
+struct profile_frame record_python_frame(const struct record_session *session, uint64_t frame);
 // shared_rows.c:
 bool record_shared_array(struct record_session *session, struct record_piece *piece);
 void record_site_array(struct record_session *session, uint32_t kernel, uint32_t site,

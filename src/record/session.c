@@ -142,6 +142,9 @@ void record_session_close(struct record_session *session, enum profile_ending en
     base_array_fini(&session->frames);
     base_array_fini(&session->nodes);
     base_map_fini(&session->stack_numbers);
+    base_array_fini(&session->codes);
+    base_map_fini(&session->code_numbers);
+    base_array_fini(&session->python_frames);
     base_array_fini(&session->objects_made);
     base_map_fini(&session->allocations);
     base_map_fini(&session->sync_stacks);

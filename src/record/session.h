@@ -6,6 +6,7 @@
 
 #include "event/event.h"
 #include "profile/profile.h"
+#include "python.h"
 #include "record.h"
 
 struct record_caches;
@@ -15,6 +16,9 @@ struct record_session_stack {
     uint32_t depth;
     size_t first; // index into record_session.frames
     bool truncated;
+    uint32_t python_depth;
+    size_t python_first; // index into record_session.python_frames
+    bool python_truncated;
 };
 
 struct record_session_frame {
@@ -55,7 +59,10 @@ struct record_session {
     BASE_ARRAY(const char *) image_paths; // in the arena
     BASE_ARRAY(struct record_session_stack) stacks;
     BASE_ARRAY(struct record_session_frame) frames; // of all stacks
-    struct base_map stack_numbers;                  // of the stacks received
+    struct base_map stack_numbers;                  // of the stacks received, to their index + 1
+    BASE_ARRAY(struct record_python_code) codes;    // texts and tables in the arena
+    struct base_map code_numbers;                   // of the code received, to its index + 1
+    BASE_ARRAY(uint64_t) python_frames;             // of all stacks, as event_python_frame
     BASE_ARRAY(struct profile_node) nodes;          // of the graph whose records are coming in
     uint64_t graph;                                 // number of that graph
     BASE_ARRAY(struct record_session_object) objects_made;

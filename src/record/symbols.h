@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct record_symbols;
+struct record_python_code;
 
 // debug_folder contains debug files by build id (".build-id/ab/cdef....debug"); NULL means
 // "/usr/lib/debug". Returns NULL if memory ran out.
@@ -38,7 +39,10 @@ struct record_symbols_frame {
     const char *folder;    // in which the compiler ran, where relative files are; NULL: unknown
     uint32_t line, column; // 0: unknown. nvcc compiles a copy of the source, which has no columns
     bool inlined;          // into the next frame's function
-    int64_t built_s;       // when the image's file was last written, seconds since 1970; 0: unknown
+    // Of Python code, in place of an address: it is in session.h. NULL: of machine code.
+    const struct record_python_code *code;
+    uint32_t code_offset; // of the instruction
+    int64_t built_s;      // when the image's file was last written, seconds since 1970; 0: unknown
 };
 
 struct record_symbols_place {
