@@ -4,6 +4,7 @@
 // Its rooms, bottom up; src/parts.txt states which may use which:
 //
 //   util      clock, locks and their ranks, allocator, names: what knows neither state nor driver
+//   python    the Python frames of a thread
 //   stack     call paths: unwinding, images
 //   core      state, the driver's functions, calls, objects, contexts, kernels, GPU times, layers
 //   guard     pages that are closed until the program touches them

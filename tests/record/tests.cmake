@@ -90,6 +90,7 @@ if(TARGET glint_inject_preload AND NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITI
         glint_test(record.nvcc_names.${name} ${CMAKE_CURRENT_SOURCE_DIR}/record/test_nvcc_names.sh ${name})
     endforeach()
     glint_test(record.sources ${CMAKE_CURRENT_SOURCE_DIR}/record/test_sources.sh)
+    glint_test(record.python_frames ${CMAKE_CURRENT_SOURCE_DIR}/record/test_python.sh)
 endif()
 
 include(record/probes/tests.cmake)

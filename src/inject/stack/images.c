@@ -210,6 +210,7 @@ uint32_t stack_images_find(struct stack_images *images, uint64_t address)
     // the C library are marked, because they are on every path.
     const uint64_t libc = (uint64_t)(uintptr_t)&getppid;
     image.stays = image.is_executable || (libc >= image.event.start && libc < image.event.end);
+    image.python = (uint8_t)python_recognize(found.dlfo_link_map, image.path, image.path_bytes);
     struct stack_images_image *place = &images->image[claimed];
     memcpy(place, &image, offsetof(struct stack_images_image, ready));
     atomic_store_explicit(&place->ready, true, memory_order_release);

@@ -12,6 +12,7 @@
 
 #include "cfi.h"
 #include "event/event.h"
+#include "inject/python/python.h"
 
 struct stack_images_image {
     struct event_image event;
@@ -20,6 +21,7 @@ struct stack_images_image {
     bool hidden;        // not recorded: the kernel's vdso has no file
     bool is_executable; // for which the loader has no path
     bool stays;         // it is never unloaded
+    uint8_t python;     // enum python_kind
     struct stack_cfi_tables cfi;
     const void *map_start, *map_end, *link_map, *eh_frame; // as the loader reports them
     const unsigned char *build_id;                         // in the image; NULL: none

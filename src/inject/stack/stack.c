@@ -12,9 +12,11 @@
 struct stack_node {
     uint64_t hash;
     uint32_t number, depth;
+    uint32_t below;  // 0, or the number of the path that the Python frames belong to
+    uint16_t python; // the image of the interpreter on the path; 0: none
     bool truncated;
     _Atomic bool reported;
-    uint64_t frames[]; // as frame_key
+    uint64_t frames[]; // as frame_key; with `below`, Python frames
 };
 
 enum { TABLE_SLOTS = 1 << 19, TABLE_PROBES = 64 };
@@ -24,6 +26,7 @@ enum { NODES_MOST_BYTES = 128 << 20, NODES_LEAST_BYTES = 1 << 20 };
 // the version is odd, or has changed meanwhile.
 struct recall {
     _Atomic uint32_t version, number, load_count, moving_count;
+    _Atomic uint16_t python; // as in the node
     _Atomic uint64_t pc, sp, fp;
     _Atomic bool needs_fp;
     struct {
@@ -35,11 +38,20 @@ struct recall {
     } moving[UNWIND_MOVING];
 };
 
-enum { RECALLS = 256 };
+enum { RECALLS = 256, INTERPRETERS = 4 };
+
+// An interpreter, by its image. One that is unloaded and loaded again is another.
+struct interpreter {
+    _Atomic uint32_t image; // 0: not used yet
+    struct python *_Atomic python;
+};
 
 struct stack_table {
     uint64_t mapped_bytes, node_bytes;
-    _Atomic uint32_t numbers;
+    bool scarce;
+    _Atomic bool nameless_noted;
+    _Atomic uint32_t numbers, codes;
+    struct interpreter interpreters[INTERPRETERS];
     _Atomic uint64_t used_bytes;        // by nodes
     _Atomic uint32_t slot[TABLE_SLOTS]; // 1 + offset of the node in words; 0: empty
     struct recall recall[RECALLS];
@@ -63,6 +75,7 @@ struct stack_table *stack_table_make(bool scarce)
         struct stack_table *table = memory;
         table->mapped_bytes = all;
         table->node_bytes = bytes;
+        table->scarce = scarce;
         return table;
     }
     return NULL;
@@ -70,6 +83,8 @@ struct stack_table *stack_table_make(bool scarce)
 
 void stack_table_free(struct stack_table *table)
 {
+    for (unsigned i = 0; table && i < INTERPRETERS; i++)
+        python_free(atomic_load(&table->interpreters[i].python));
     if (table)
         munmap(table, table->mapped_bytes);
 }
@@ -81,32 +96,39 @@ static uint64_t frame_key(const struct stack_unwind_path *path, uint32_t i)
     return path->pc[i] ^ (uint64_t)path->image[i] << 48;
 }
 
-static uint64_t hash_of(const struct stack_unwind_path *path)
+// What a node is made of.
+struct key {
+    const uint64_t *frames;
+    uint32_t depth, below;
+    uint16_t python;
+    bool truncated;
+};
+
+static uint64_t hash_of(const struct key *key)
 {
-    uint64_t hash = path->truncated;
-    for (uint32_t i = 0; i < path->depth; i++) {
-        hash = (hash ^ frame_key(path, i)) * UINT64_C(0x9FB21C651E98DF25);
+    uint64_t hash = key->truncated | (uint64_t)key->below << 1;
+    for (uint32_t i = 0; i < key->depth; i++) {
+        hash = (hash ^ key->frames[i]) * UINT64_C(0x9FB21C651E98DF25);
         hash ^= hash >> 32;
     }
     return hash;
 }
 
-static bool is_path(const struct stack_node *node, uint64_t hash,
-                    const struct stack_unwind_path *path)
+static bool is_path(const struct stack_node *node, uint64_t hash, const struct key *key)
 {
-    if (node->hash != hash || node->depth != path->depth || node->truncated != path->truncated)
+    if (node->hash != hash || node->depth != key->depth || node->truncated != key->truncated ||
+        node->below != key->below)
         return false;
-    for (uint32_t i = 0; i < path->depth; i++)
-        if (node->frames[i] != frame_key(path, i))
+    for (uint32_t i = 0; i < key->depth; i++)
+        if (node->frames[i] != key->frames[i])
             return false;
     return true;
 }
 
 // Returns 1 + offset, in words, of a new node that is filled; 0: no room is left.
-static uint32_t make_node(struct stack_table *table, uint64_t hash,
-                          const struct stack_unwind_path *path)
+static uint32_t make_node(struct stack_table *table, uint64_t hash, const struct key *key)
 {
-    uint32_t depth = path->depth;
+    uint32_t depth = key->depth;
     uint64_t bytes = sizeof(struct stack_node) + (uint64_t)depth * sizeof(uint64_t);
     uint64_t start = atomic_load_explicit(&table->used_bytes, memory_order_relaxed);
     do {
@@ -118,9 +140,10 @@ static uint32_t make_node(struct stack_table *table, uint64_t hash,
     node->hash = hash;
     node->number = atomic_fetch_add_explicit(&table->numbers, 1, memory_order_relaxed) + 1;
     node->depth = depth;
-    node->truncated = path->truncated;
-    for (uint32_t i = 0; i < depth; i++)
-        node->frames[i] = frame_key(path, i);
+    node->below = key->below;
+    node->python = key->python;
+    node->truncated = key->truncated;
+    memcpy(node->frames, key->frames, depth * sizeof(uint64_t));
     return (uint32_t)(start / sizeof(uint64_t)) + 1;
 }
 
@@ -130,15 +153,15 @@ static struct stack_node *node_at(struct stack_table *table, uint32_t place)
 }
 
 // Returns the path's node, made if there is none; NULL: there is no room.
-static struct stack_node *intern(struct stack_table *table, const struct stack_unwind_path *path)
+static struct stack_node *intern(struct stack_table *table, const struct key *key)
 {
-    uint64_t hash = hash_of(path);
+    uint64_t hash = hash_of(key);
     uint32_t made = 0;
     for (uint32_t i = 0; i < TABLE_PROBES; i++) {
         _Atomic uint32_t *slot = &table->slot[(hash + i) & (TABLE_SLOTS - 1)];
         uint32_t there = atomic_load_explicit(slot, memory_order_acquire);
         if (!there) {
-            if (!made && !(made = make_node(table, hash, path)))
+            if (!made && !(made = make_node(table, hash, key)))
                 return NULL;
             if (atomic_compare_exchange_strong_explicit(slot, &there, made, memory_order_acq_rel,
                                                         memory_order_acquire))
@@ -146,10 +169,16 @@ static struct stack_node *intern(struct stack_table *table, const struct stack_u
             // Another thread was first, perhaps with the same path; this node is then wasted.
         }
         struct stack_node *node = node_at(table, there);
-        if (is_path(node, hash, path))
+        if (is_path(node, hash, key))
             return node;
     }
     return NULL;
+}
+
+// Release: a thread that sees this flag writes its own record behind that of the path.
+static void set_reported(struct stack_node *node)
+{
+    atomic_store_explicit(&node->reported, true, memory_order_release);
 }
 
 static bool tell(struct stack_table *table, struct event_ring *ring, struct stack_node *node,
@@ -162,9 +191,85 @@ static bool tell(struct stack_table *table, struct event_ring *ring, struct stac
     if (!event_put(ring, EVENT_STACK, &stack, sizeof(stack), path->pc,
                    node->depth * sizeof(uint64_t)))
         return false;
-    // Release: a thread that sees this flag writes its own record behind the one above.
-    atomic_store_explicit(&node->reported, true, memory_order_release);
+    set_reported(node);
     return true;
+}
+
+// --- Python --------------------------------------------------------------------------------------
+
+static const struct stack_images_image *image_at(const struct stack_table *table, uint32_t number)
+{
+    return stack_images_at(&table->unwind.images, number);
+}
+
+// Returns the image of the interpreter on the path; 0: none. A path that ends early may have left
+// it out; then the one in the executable is taken, which is always there.
+static uint16_t interpreter_on(const struct stack_table *table,
+                               const struct stack_unwind_path *path)
+{
+    uint16_t nameless = 0;
+    for (uint32_t i = 0; i < path->depth; i++) {
+        const uint16_t image = path->image[i];
+        const uint8_t kind = image ? image_at(table, image)->python : PYTHON_NONE;
+        if (kind == PYTHON_FOUND)
+            return image;
+        if (kind == PYTHON_NAMELESS)
+            nameless = image;
+    }
+    for (unsigned i = 0; path->truncated && i < INTERPRETERS; i++) {
+        const uint32_t image = atomic_load(&table->interpreters[i].image);
+        if (image && image_at(table, image)->stays)
+            return (uint16_t)image;
+    }
+    return nameless;
+}
+
+// Returns the interpreter in the image; NULL: it cannot be used.
+static struct python *interpreter_in(struct stack_table *table, uint16_t image)
+{
+    for (unsigned i = 0; i < INTERPRETERS; i++) {
+        struct interpreter *place = &table->interpreters[i];
+        uint32_t there = 0;
+        if (!atomic_compare_exchange_strong(&place->image, &there, image) && there != image)
+            continue;
+        struct python *python = atomic_load_explicit(&place->python, memory_order_acquire);
+        if (python)
+            return python;
+        struct python *made =
+            python_make(image_at(table, image)->link_map, table->scarce, &table->codes);
+        if (!made || atomic_compare_exchange_strong(&place->python, &python, made))
+            return made;
+        python_free(made); // another thread was first
+        return python;
+    }
+    return NULL;
+}
+
+// Returns the number of the path with the thread's Python frames above the path `number`, which is
+// returned if there are none, or they cannot be recorded. Not inlined, because its frame is large.
+static __attribute__((noinline)) uint32_t above(struct stack_table *table, struct event_ring *ring,
+                                                uint32_t number, uint16_t image, bool in_signal)
+{
+    if (image_at(table, image)->python == PYTHON_NAMELESS) {
+        if (!atomic_exchange(&table->nameless_noted, true))
+            python_note_nameless(ring);
+        return number;
+    }
+    uint64_t frames[PYTHON_FRAMES_MOST];
+    struct key key = {.frames = frames, .below = number};
+    struct python *python = interpreter_in(table, image);
+    key.depth = python ? python_frames(python, ring, in_signal, frames, &key.truncated) : 0;
+    struct stack_node *node = key.depth ? intern(table, &key) : NULL;
+    if (!node)
+        return number;
+    if (!atomic_load_explicit(&node->reported, memory_order_acquire)) {
+        const struct event_python event = {node->number, number, node->depth, node->truncated};
+        if (!event_put(ring, EVENT_PYTHON, &event, sizeof(event), frames,
+                       node->depth * sizeof(uint64_t)))
+            return number;
+        set_reported(node);
+    }
+    return node->number;
 }
 
 // --- Recently walked paths -----------------------------------------------------------------------
@@ -231,21 +336,28 @@ static __attribute__((noinline)) bool are_there(struct stack_table *table, struc
     return true;
 }
 
-// Returns the number of the kept path; 0: unknown. Only recorded paths are kept.
-static inline uint32_t recalled(struct stack_table *table,
-                                const struct stack_unwind_registers *from)
+// A path of return addresses; number 0: unknown.
+struct native {
+    uint32_t number;
+    uint16_t python; // the image of the interpreter on it; 0: none
+};
+
+// Returns the kept path. Only recorded paths are kept.
+static inline struct native recalled(struct stack_table *table,
+                                     const struct stack_unwind_registers *from)
 {
+    const struct native none = {0, 0};
     struct recall *recall = recall_of(table, from);
     const uint32_t version = atomic_load_explicit(&recall->version, memory_order_acquire);
     const uint32_t loads = READ(recall->load_count), moving = READ(recall->moving_count);
     if (version % 2 || !loads || loads > UNWIND_LOADS || READ(recall->pc) != from->pc ||
         READ(recall->sp) != from->sp || (READ(recall->needs_fp) && READ(recall->fp) != from->fp) ||
         !are_same(recall, loads, from->sp))
-        return 0;
-    const uint32_t number = READ(recall->number);
+        return none;
+    const struct native native = {READ(recall->number), READ(recall->python)};
     if (version_after_reading(recall) != version)
-        return 0;
-    return moving && !are_there(table, recall, version) ? 0 : number;
+        return none;
+    return moving && !are_there(table, recall, version) ? none : native;
 }
 
 // Release: must not be visible before the version is odd.
@@ -268,6 +380,7 @@ static void keep_recall(struct stack_table *table, const struct stack_unwind_reg
     WRITE(recall->load_count, path->load_count);
     WRITE(recall->moving_count, path->moving_count);
     WRITE(recall->number, node->number);
+    WRITE(recall->python, node->python);
     for (uint32_t i = 0; i < path->load_count; i++) {
         WRITE(recall->loads[i].place, (path->loads[i].address - from->sp) / sizeof(uint64_t));
         WRITE(recall->loads[i].value, path->loads[i].value);
@@ -282,7 +395,14 @@ static void keep_recall(struct stack_table *table, const struct stack_unwind_reg
 static struct stack_node *told_node(struct stack_table *table, struct event_ring *ring,
                                     const struct stack_unwind_path *path)
 {
-    struct stack_node *node = intern(table, path);
+    uint64_t frames[UNWIND_MOST];
+    for (uint32_t i = 0; i < path->depth; i++)
+        frames[i] = frame_key(path, i);
+    const struct key key = {.frames = frames,
+                            .depth = path->depth,
+                            .python = interpreter_on(table, path),
+                            .truncated = path->truncated};
+    struct stack_node *node = intern(table, &key);
     return node && (atomic_load_explicit(&node->reported, memory_order_acquire) ||
                     tell(table, ring, node, path))
                ? node
@@ -290,23 +410,26 @@ static struct stack_node *told_node(struct stack_table *table, struct event_ring
 }
 
 // Not inlined, because its frame is large.
-static __attribute__((noinline)) uint32_t walked(struct stack_table *table, struct event_ring *ring,
-                                                 const struct stack_unwind_registers *from)
+static __attribute__((noinline)) struct native walked(struct stack_table *table,
+                                                      struct event_ring *ring,
+                                                      const struct stack_unwind_registers *from)
 {
     struct stack_unwind_path path;
     stack_unwind_from(&table->unwind, *from, &path);
     struct stack_node *node = told_node(table, ring, &path);
     if (!node)
-        return 0;
+        return (struct native){0, 0};
     keep_recall(table, from, &path, node);
-    return node->number;
+    return (struct native){node->number, node->python};
 }
 
 uint32_t stack_from(struct stack_table *table, struct event_ring *ring,
                     struct stack_unwind_registers from)
 {
-    const uint32_t number = recalled(table, &from);
-    return number ? number : walked(table, ring, &from);
+    struct native native = recalled(table, &from);
+    if (!native.number)
+        native = walked(table, ring, &from);
+    return native.python ? above(table, ring, native.number, native.python, false) : native.number;
 }
 
 uint32_t stack_interrupted(struct stack_table *table, struct event_ring *ring,
@@ -315,7 +438,9 @@ uint32_t stack_interrupted(struct stack_table *table, struct event_ring *ring,
     struct stack_unwind_path path;
     stack_unwind_interrupted(&table->unwind, from, link, &path);
     const struct stack_node *node = told_node(table, ring, &path);
-    return node ? node->number : 0;
+    if (!node)
+        return 0;
+    return node->python ? above(table, ring, node->number, node->python, true) : node->number;
 }
 
 uint32_t stack_of(struct stack_table *table, struct event_ring *ring, const uint64_t *frames,

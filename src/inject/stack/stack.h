@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Call paths of the program, as numbers. Equal paths have equal numbers. A path is recorded
-// (EVENT_STACK, after the EVENT_IMAGEs of its code) before its number is returned.
+// (EVENT_STACK, after the EVENT_IMAGEs of its code) before its number is returned. The path of a
+// thread that runs Python code has its Python frames, too (EVENT_PYTHON).
 #ifndef GLINT_INJECT_STACK_STACK_H
 #define GLINT_INJECT_STACK_STACK_H
 

@@ -51,7 +51,9 @@ static uint32_t gnu_hash(const char *name)
 }
 
 // old: also accepts a version that is kept for old programs, which may be another function.
-static bool is_function(const struct symbols *symbols, uint32_t index, const char *name, bool old)
+// variable: also accepts a variable.
+static bool is_function(const struct symbols *symbols, uint32_t index, const char *name, bool old,
+                        bool variable)
 {
     enum { HIDDEN = 0x8000 };
     const ElfW(Sym) *symbol = &symbols->table[index];
@@ -63,11 +65,13 @@ static bool is_function(const struct symbols *symbols, uint32_t index, const cha
         other++;
     }
     return *name == *other && symbol->st_shndx != SHN_UNDEF &&
-           ELF64_ST_TYPE(symbol->st_info) == STT_FUNC;
+           (ELF64_ST_TYPE(symbol->st_info) == STT_FUNC ||
+            (variable && ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT));
 }
 
 // Returns the index of a defined function in the object's symbols; 0: none.
-static uint32_t find_symbol(const struct symbols *symbols, const char *name, bool old)
+static uint32_t find_symbol(const struct symbols *symbols, const char *name, bool old,
+                            bool variable)
 {
     if (symbols->gnu) {
         const uint32_t buckets = symbols->gnu[0], first = symbols->gnu[1];
@@ -76,14 +80,15 @@ static uint32_t find_symbol(const struct symbols *symbols, const char *name, boo
         const uint32_t *chain = bucket + buckets, hash = gnu_hash(name);
         uint32_t index = buckets ? bucket[hash % buckets] : 0;
         for (; index >= first && index; index++) {
-            if ((chain[index - first] | 1) == (hash | 1) && is_function(symbols, index, name, old))
+            if ((chain[index - first] | 1) == (hash | 1) &&
+                is_function(symbols, index, name, old, variable))
                 return index;
             if (chain[index - first] & 1)
                 break;
         }
     } else if (symbols->sysv) {
         for (uint32_t index = 1; index < symbols->sysv[1]; index++) {
-            if (is_function(symbols, index, name, old))
+            if (is_function(symbols, index, name, old, variable))
                 return index;
         }
     }
@@ -91,11 +96,36 @@ static uint32_t find_symbol(const struct symbols *symbols, const char *name, boo
 }
 
 // Returns the function in the object; NULL: it does not define it.
-static void *find_in(const ElfW(Dyn) * dynamic, uint64_t base, const char *name, bool old)
+static void *find_in(const ElfW(Dyn) * dynamic, uint64_t base, const char *name, bool old,
+                     bool variable)
 {
     const struct symbols symbols = symbols_of(dynamic, base);
-    const uint32_t index = symbols.table && symbols.strings ? find_symbol(&symbols, name, old) : 0;
+    const uint32_t index =
+        symbols.table && symbols.strings ? find_symbol(&symbols, name, old, variable) : 0;
     return index ? (void *)(base + symbols.table[index].st_value) : NULL; // NOLINT
+}
+
+void *util_symbol(const struct link_map *object, const char *name)
+{
+    return find_in(object->l_ld, object->l_addr, name, true, true);
+}
+
+static bool begins(const char *text, const char *with)
+{
+    while (*with && *text == *with) {
+        text++;
+        with++;
+    }
+    return !*with;
+}
+
+bool util_needs(const struct link_map *object, const char *beginning)
+{
+    const struct symbols symbols = symbols_of(object->l_ld, object->l_addr);
+    for (const ElfW(Dyn) *at = object->l_ld; at && symbols.strings && at->d_tag != DT_NULL; at++)
+        if (at->d_tag == DT_NEEDED && begins(symbols.strings + at->d_un.d_val, beginning))
+            return true;
+    return false;
 }
 
 // --- Libraries of the start ----------------------------------------------------------------------
@@ -125,7 +155,7 @@ static void *look_in(struct search *search, const ElfW(Dyn) * dynamic, uint64_t 
         search->behind = true;
         return NULL;
     }
-    void *found = find_in(dynamic, base, search->name, search->old);
+    void *found = find_in(dynamic, base, search->name, search->old, false);
     if (!search->before && !search->behind)
         search->before = found;
     return search->behind ? found : NULL;
@@ -158,7 +188,7 @@ const ElfW(Dyn) * util_dynamic(const struct dl_phdr_info *info)
 
 void *util_definition(const struct dl_phdr_info *info, const char *name)
 {
-    return find_in(util_dynamic(info), info->dlpi_addr, name, true);
+    return find_in(util_dynamic(info), info->dlpi_addr, name, true, false);
 }
 
 struct later_search {

@@ -6,11 +6,18 @@
 
 #include <link.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 // Returns the next definition of the function after this library in load order; if there is none,
 // the first before it. NULL: none. Any thread. Takes the loader's lock if no library of the start
 // defines it.
 void *util_next(const char *name);
+
+// Returns the function or variable that the object defines, by its symbol table; NULL: none. The
+// object must stay loaded meanwhile. Takes no lock.
+void *util_symbol(const struct link_map *object, const char *name);
+// Returns whether it is linked with a library whose name begins so. The same holds.
+bool util_needs(const struct link_map *object, const char *beginning);
 
 // For callbacks of dl_iterate_phdr: the object's dynamic section, NULL if it has none; and its
 // definition of the function, NULL if it has none.
