@@ -256,9 +256,19 @@ const struct report_graph *report_graph_of(const struct report_data *data, uint6
 // place.c: adds where a call is, in short: "file.cu:12", "function" or "library+0x1234". That is
 // the innermost frame with a source line, else the innermost frame, without the compiler's launch
 // stubs, libraries of templates, and wrappers of CUDA functions. Adds nothing if nothing is known.
-// report_place returns that frame; NULL if there is none.
+// report_place returns that frame; NULL if there is none. In a program in Python it is a line of
+// Python.
 const struct profile_frame *report_place(const struct report_data *data, uint32_t path);
 void report_put_place(const struct report_data *data, uint32_t path, struct base_buf *out);
+// Returns whether the frame is one of Python's interpreter, or of ctypes: it says nothing that the
+// Python frames around it do not.
+bool report_is_interpreter(const struct report_data *data, const struct profile_frame *frame);
+bool report_has_python(const struct report_path *path); // some frame is of Python code
+// Returns whether the frame is in a file. Python calls code that is in none "<string>" or so.
+static inline bool report_has_source(const struct profile_frame *frame)
+{
+    return frame->file && frame->file[0] && !(frame->python && frame->file[0] == '<');
+}
 // Takes a call path, to know which functions are wrappers: those with a single line that leads to
 // CUDA, and several callers. Images are known. Returns false when memory ran out.
 bool report_note_wrappers(struct report_data *data, const struct report_path *path);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the call paths of the page's findings, objects and calls, in this order of importance, as
-// far as there is room. Frames of libraries of templates are folded into the function that the
-// user called, as in the text report.
+// far as there is room. Frames of libraries are folded into the function that the user called, as
+// in the text report, and those of Python's interpreter are left out.
 #include "html.h"
 #include "short_names.h"
 
@@ -17,7 +17,7 @@ static const char *name_of(struct page *page, const struct profile_frame *frame)
 {
     struct base_buf name = {0};
     const char *kept = frame->function;
-    if (kept && profile_is_library_frame(frame)) {
+    if (kept && !frame->python && profile_is_library_frame(frame)) {
         report_put_function(&name, kept);
         kept = name.length ? base_alloc_text(&page->arena, name.text, name.length) : NULL;
         page->failed |= name.failed || (name.length && !kept);
@@ -47,7 +47,10 @@ static bool each_path(void *user, const struct profile_path *path)
     walk->shown++;
     base_json_begin_array(json);
     base_json_u64(json, path->number);
+    const bool python = report_has_python(&(struct report_path){path->frames, path->frame_count});
     for (uint32_t i = 0; i < path->frame_count && i < 256; i++) {
+        if (python && report_is_interpreter(page->data, &path->frames[i]))
+            continue;
         const bool is_inner = i + 1 < path->frame_count &&
                               profile_is_library_frame(&path->frames[i]) &&
                               profile_is_library_frame(&path->frames[i + 1]);

@@ -24,7 +24,8 @@ static void add_text(uint64_t *hash, const char *text)
 static uint32_t count_own_frames(const struct report_path *path)
 {
     for (uint32_t i = 0; i < path->frame_count; i++) {
-        if (path->frames[i].function && strcmp(path->frames[i].function, "main") == 0)
+        const struct profile_frame *frame = &path->frames[i];
+        if (!frame->python && frame->function && strcmp(frame->function, "main") == 0)
             return i + 1;
     }
     return path->frame_count;

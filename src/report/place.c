@@ -45,6 +45,15 @@ static uint64_t address_of(const struct profile_frame *frame)
     return frame->offset - (frame->offset > 0);
 }
 
+// Names of Python have no parameters or template arguments, but parts such as "<locals>".
+static void put_function(const struct profile_frame *frame, struct base_buf *out)
+{
+    if (frame->python)
+        report_put_text(out, frame->function);
+    else
+        report_put_function(out, frame->function);
+}
+
 // Writes "main+0x5b", or "prog+0x11f3" if the function is unknown. addr2line takes both: the first
 // as it is, of the second the address.
 static void put_code(const struct report_data *data, const struct profile_frame *frame,
@@ -52,7 +61,7 @@ static void put_code(const struct report_data *data, const struct profile_frame 
 {
     const uint64_t address = address_of(frame);
     if (frame->function) {
-        report_put_function(out, frame->function);
+        put_function(frame, out);
         if (frame->start && frame->start <= address)
             base_buf_printf(out, "+0x%llx", (unsigned long long)(address - frame->start));
         return;
@@ -74,12 +83,39 @@ static void put_place(const struct report_data *data, const struct profile_frame
         base_buf_printf(out, ":%u", frame->line);
 }
 
-// Returns whether the frame is outside of the program: in the C or C++ library, or in code that
-// calls main or starts a thread.
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+bool report_is_interpreter(const struct report_data *data, const struct profile_frame *frame)
+{
+    static const char program[] = "python";
+    const char *image = report_base_name(report_image_path(data, frame->image));
+    return image &&
+           (begins(image, "libpython") || begins(image, "_ctypes.") || begins(image, "libffi.so") ||
+            (begins(image, program) &&
+             !image[strlen(program) + strspn(image + strlen(program), ".0123456789")]));
+}
+
+bool report_has_python(const struct report_path *path)
+{
+    bool python = false;
+    for (uint32_t i = 0; i < path->frame_count; i++)
+        python |= path->frames[i].python;
+    return python;
+}
+
+// Returns whether the frame is outside of the program: in the C or C++ library, in Python's
+// interpreter, or in code that calls main or starts a thread.
 static bool is_foreign(const struct report_data *data, const struct profile_frame *frame)
 {
     static const char *const images[] = {"libc.so", "libstdc++.so", "libpthread.so", "ld-linux"};
     const char *image = report_base_name(report_image_path(data, frame->image));
+    if (frame->python)
+        return false;
+    if (report_is_interpreter(data, frame))
+        return true;
     for (size_t i = 0; image && i < sizeof(images) / sizeof(images[0]); i++) {
         if (strncmp(image, images[i], strlen(images[i])) == 0)
             return true;
@@ -191,9 +227,21 @@ static const struct profile_frame *skip_wrappers(const struct report_data *data,
 
 // --- The place -----------------------------------------------------------------------------------
 
+// Returns how well the frame says where something is done: 0 for not at all. Of a user of Python it
+// is the line in Python that counts, whatever extension in C that leads to; if possible one in a
+// file.
+static unsigned worth_of(const struct report_data *data, const struct profile_frame *frame)
+{
+    if (!is_user(data, frame))
+        return frame->file != NULL;
+    if (frame->python)
+        return report_has_source(frame) ? 5 : 4;
+    return frame->file ? 3 : frame->function ? 2 : 0;
+}
+
 // Returns the frame that is the place of a call path; NULL if there is none. It is the innermost
-// one of the user: if possible with a line, and neither of a library of templates, which nobody
-// changes, nor of a wrapper.
+// one of the user: if possible with a line, and neither of a library, which nobody changes, nor of
+// a wrapper.
 static const struct profile_frame *place_of(const struct report_data *data,
                                             const struct report_path *path)
 {
@@ -204,10 +252,7 @@ static const struct profile_frame *place_of(const struct report_data *data,
     unsigned best_worth = 0;
     for (uint32_t i = first; i < path->frame_count; i++) {
         const struct profile_frame *frame = &path->frames[i];
-        const unsigned worth = is_user(data, frame) ? (frame->file       ? 3
-                                                       : frame->function ? 2
-                                                                         : 0)
-                                                    : frame->file != NULL;
+        const unsigned worth = worth_of(data, frame);
         if (worth > best_worth) {
             best = frame;
             best_worth = worth;
@@ -274,7 +319,7 @@ static void put_frame(const struct report_data *data, const struct profile_frame
                       struct base_buf *out)
 {
     if (frame->file && frame->function) {
-        report_put_function(out, frame->function);
+        put_function(frame, out);
         base_buf_putc(out, ' ');
         put_place(data, frame, false, out);
         return;
@@ -295,8 +340,14 @@ static bool is_launch(const char *called)
            strncmp(called, "__cudaLaunch", strlen("__cudaLaunch")) == 0;
 }
 
-// Frames of libraries of templates are left out; of those that the user's innermost frame leads
-// to, the function that the user called remains, if `with_library`.
+static bool is_shown(const struct report_data *data, const struct profile_frame *frame, bool python)
+{
+    return is_user(data, frame) && (!python || frame->python);
+}
+
+// Frames of libraries are left out; of those that the user's innermost frame leads to, the function
+// that the user called remains, if `with_library`. Where the user's code is in Python, so are all
+// frames.
 static void put_trace(const struct report_data *data, uint32_t path, bool with_library,
                       struct base_buf *out)
 {
@@ -309,7 +360,10 @@ static void put_trace(const struct report_data *data, uint32_t path, bool with_l
     uint32_t end = of->frame_count, user = first, put = 0;
     while (end > first + 1 && is_foreign(data, &of->frames[end - 1]))
         end--;
-    while (user < end && !is_user(data, &of->frames[user]))
+    bool python = false;
+    for (uint32_t i = first; i < end; i++)
+        python |= of->frames[i].python && is_user(data, &of->frames[i]);
+    while (user < end && !is_shown(data, &of->frames[user], python))
         user++;
     if (called && !is_launch(called)) {
         report_put_text(out, called);
@@ -317,13 +371,14 @@ static void put_trace(const struct report_data *data, uint32_t path, bool with_l
     }
     if (user == end) // nothing is the user's
         user = first;
-    else if (with_library && user > first && of->frames[user - 1].function) {
+    else if (with_library && user > first && of->frames[user - 1].function &&
+             !is_foreign(data, &of->frames[user - 1])) {
         base_buf_puts(out, before);
-        report_put_function(out, of->frames[user - 1].function);
+        put_function(&of->frames[user - 1], out);
         before = " < ";
     }
     for (uint32_t i = user; i < end; i++) {
-        if (i > user && !is_user(data, &of->frames[i]))
+        if (i > user && !is_shown(data, &of->frames[i], python))
             continue;
         base_buf_puts(out, before);
         before = " < ";

@@ -105,7 +105,7 @@ static void put_logical(struct sarif *sarif, const char *key, const char *name, 
 // Writes the members of a location for a frame.
 static void put_frame_location(struct sarif *sarif, const struct profile_frame *frame)
 {
-    if (frame->file && frame->file[0])
+    if (report_has_source(frame))
         put_physical(sarif, frame->file, frame->line);
     if (frame->function)
         put_logical(sarif, "fullyQualifiedName", frame->function, "function");
@@ -149,14 +149,19 @@ static void put_stack(struct sarif *sarif, const struct analyze_finding *finding
     const struct report_path *path = report_path_of(sarif->data, finding->path);
     if (!path || path->frame_count == 0)
         return;
+    const bool python = report_has_python(path);
+    uint32_t put = 0;
     base_json_key(json, "stacks");
     base_json_begin_array(json);
     base_json_begin_object(json);
     base_json_key(json, "frames");
     base_json_begin_array(json);
-    for (uint32_t i = 0; i < path->frame_count && i < MOST_FRAMES; i++) {
+    for (uint32_t i = 0; i < path->frame_count && put < MOST_FRAMES; i++) {
         const struct profile_frame *frame = &path->frames[i];
         const char *image = report_image_path(sarif->data, frame->image);
+        if (python && report_is_interpreter(sarif->data, frame))
+            continue;
+        put++;
         base_json_begin_object(json);
         if (frame->file || frame->function) {
             base_json_key(json, "location");

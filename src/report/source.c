@@ -56,19 +56,20 @@ const struct profile_frame *report_source_frame(const struct report_data *data, 
                                                 const char *root)
 {
     const struct report_path *of = report_path_of(data, path);
-    const struct profile_frame *innermost = NULL, *place = report_place(data, path);
-    if (place && place->file && is_under(place->file, root))
+    const struct profile_frame *place = report_place(data, path), *innermost = NULL;
+    if (place && report_has_source(place) && is_under(place->file, root))
         return place;
     for (uint32_t i = of ? report_stub_frames(of) : 0; of && i < of->frame_count; i++) {
         const struct profile_frame *frame = &of->frames[i];
-        if (!frame->file || !frame->file[0])
+        if (!report_has_source(frame))
             continue;
         if (is_under(frame->file, root))
             return frame;
         if (!innermost)
             innermost = frame;
     }
-    return innermost;
+    // Outside of the root, a line of Python is still the place, not that of an extension.
+    return place && place->python && report_has_source(place) ? place : innermost;
 }
 
 bool report_finding_frame(const struct report_data *data, const struct analyze_finding *finding,
