@@ -7,12 +7,13 @@
 
 #include "ctext.h"
 #include "names.h"
+#include "names_python.h"
 #include "profile/profile.h"
 
 enum { FILES_MOST = 64, FILE_MOST_BYTES = 8 << 20 };
 
 struct source {
-    char *path, *clean; // clean is NULL if the file cannot be read
+    char *path, *text, *clean; // text and clean are NULL if the file cannot be read
     size_t length;
     int64_t written_s;
 };
@@ -30,6 +31,7 @@ struct record_names *record_names_create(void)
 static void forget(struct source *source)
 {
     free(source->path);
+    free(source->text);
     free(source->clean);
     *source = (struct source){0};
 }
@@ -56,7 +58,10 @@ static const struct source *read_path(struct record_names *names, const char *pa
     if (source->path && !base_file_read(path, &text, &source->length, &error) &&
         source->length <= FILE_MOST_BYTES)
         source->clean = record_ctext_clean(text, source->length);
-    free(text);
+    if (source->clean)
+        source->text = text;
+    else
+        free(text);
     return source;
 }
 
@@ -157,10 +162,41 @@ static bool name_from_source(struct record_names *names, const struct record_sym
     return found;
 }
 
+// Applies the rules to Python frames, of which those of packages only pass on what they allocate.
+// Returns true if a name was added.
+static bool name_from_python(struct record_names *names, const struct record_symbols_frame *frames,
+                             size_t count, struct base_buf *out)
+{
+    struct base_buf name = {0}, fallback = {0};
+    enum record_names_strength strength = RECORD_NAMES_PASSED;
+    for (size_t i = 0;
+         i < count && (strength == RECORD_NAMES_PASSED || strength == RECORD_NAMES_RETURNED); i++) {
+        const struct record_symbols_frame *frame = &frames[i];
+        if (!frame->code)
+            continue;
+        const struct source *source = frame->file ? read_source(names, frame) : NULL;
+        name.length = 0;
+        strength = source && source->text && source->written_s <= frame->built_s
+                       ? record_names_in_python(source->text, source->length, frame->line, &name)
+                       : RECORD_NAMES_NONE;
+        if (is_library(frame) && strength == RECORD_NAMES_STRONG)
+            strength = RECORD_NAMES_NONE;
+        if (strength == RECORD_NAMES_RETURNED && !is_library(frame) && !fallback.length)
+            base_buf_add(&fallback, name.text, name.length);
+    }
+    const struct base_buf *best = strength == RECORD_NAMES_STRONG ? &name : &fallback;
+    const bool found = best->length && !name.failed && !fallback.failed;
+    if (found)
+        base_buf_add(out, best->text, best->length);
+    base_buf_fini(&name);
+    base_buf_fini(&fallback);
+    return found;
+}
+
 void record_names_object(struct record_names *names, const struct record_symbols_frame *frames,
                          size_t count, uint64_t bytes, struct base_buf *out)
 {
-    if (name_from_source(names, frames, count, out))
+    if (name_from_python(names, frames, count, out) || name_from_source(names, frames, count, out))
         return;
     for (size_t i = 0; i < count; i++) {
         if (!frames[i].file || !frames[i].line || is_library(&frames[i]))

@@ -20,6 +20,7 @@
 // 4. The name that rule 1 gave in a helper that returns it.
 // 5. FILE:LINE of the innermost frame with source that is not of such a library.
 // 6. The innermost function that is not of such a library, or the image and offset, and the size.
+// In a path through Python code, names_python.h applies to its lines first.
 // A line with two possible answers yields no name. Neither does a source file that is newer than
 // the program: its lines may have moved.
 #ifndef GLINT_RECORD_NAMES_H

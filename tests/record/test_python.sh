@@ -54,6 +54,18 @@ for python in $pythons; do
         "$GLINT" query "$folder/p$tried.glint" 'SELECT count(*) FROM v_frames WHERE python' | grep -qx 0 ||
             fail "$python: there are frames"
     fi
+    if [ "$minor" -ge 9 ] && [ "$minor" -le 14 ]; then
+        # Objects have the names of variables, and findings the lines of the helper's callers.
+        record "named$tried" "$python" "$here/named.py"
+        names=$("$GLINT" query "$folder/named$tried.glint" 'SELECT name FROM v_objects' | tail -n +2 | tr '\n' ' ')
+        [ "$names" = 'weights unused pointer pointer ' ] || fail "$python: objects are named $names"
+        "$GLINT" report "$folder/named$tried.glint" >"$folder/report"
+        grep -q 'at cuMemAlloc < allocate named.py:17 < step named.py:22 < <module> named.py:30$' "$folder/report" ||
+            { cat "$folder/report"; fail "$python: the report leads elsewhere"; }
+        "$GLINT" report --format sarif "$folder/named$tried.glint" | tr -d ' \n' >"$folder/sarif"
+        grep -q 'named.py"[^{}]*},"region":{"startLine":22}' "$folder/sarif" ||
+            fail "$python: SARIF has no location in named.py:22"
+    fi
     # A child after fork, of the first thread and of another, has its own profile.
     for from in first other; do
         rm -f "$folder/said"
