@@ -61,13 +61,12 @@ static void step(struct scan *scan)
 static bool find_line(const char *text, size_t length, uint32_t line,
                       struct record_ctext_span *span)
 {
-    const char *at = text;
-    for (uint32_t i = 1; i < line && at; i++) {
-        at = memchr(at, '\n', length - (size_t)(at - text));
-        at = at ? at + 1 : NULL;
+    size_t start = 0;
+    for (uint32_t i = 1; i < line && start < length; i++) {
+        const char *next = memchr(text + start, '\n', length - start);
+        start = next ? (size_t)(next - text) + 1 : length;
     }
     struct scan scan = {.text = text, .length = length};
-    const size_t start = at ? (size_t)(at - text) : length;
     while (scan.at < start)
         step(&scan);
     if (scan.at != start || start == length || scan.depth || scan.joined)
