@@ -36,12 +36,13 @@ enum analyze_action analyze_action_of(const struct analyze_wait *wait)
     return wait->judgement == ANALYZE_LATE ? ANALYZE_DEFER : ANALYZE_REMOVE;
 }
 
-// Returns whether the call waits implicitly, and no remedy is about it yet. On the simulated GPU,
-// where waits are counted, only those that were observed count: most frees find no work pending.
+// Returns whether the call has waited implicitly, and no remedy is about it yet. Most frees find no
+// work pending. The times of a simulated GPU do not tell whether one waited.
 static bool is_left(const struct analyze_remedies *remedies, const bool *taken, uint32_t call)
 {
     const struct analyze_model *model = remedies->model;
-    return !taken[call] && (!model->simulated || model->calls.items[call].flags & ANALYZE_WAITED);
+    return !taken[call] && (model->calls.items[call].flags & ANALYZE_WAITED ||
+                            (!model->simulated && model->host.times.items[call].waited_ns));
 }
 
 // Returns, for each call, 1 + the index of an object whose life it ends; 0: none. Returns NULL when

@@ -156,8 +156,8 @@ static void write_waste(void)
     allocate(7, 4096, 0, "alone", PROFILE_NAME_PROGRAM);
     allocate(8, 4095, 8, "waste.cu:60", PROFILE_NAME_PLACE); // one byte too small to be worthwhile
     for (uint32_t i = 1; i <= MORE; i++) { // so that there are more than annotations
-        const struct profile_frame more = {"main", PROJECT "src/more.cu", i, 1, 0x100 + i, false,
-                                           0};
+        const struct profile_frame more = {"main", PROJECT "src/more.cu", i, 1, 0x100 + i, false, 0,
+                                           false};
         add_path(20 + i, &more, 1);
         allocate(20 + i, 4096, 20 + i, "more", PROFILE_NAME_SOURCE);
     }
