@@ -30,6 +30,7 @@ struct sources_state {
     _Atomic uint64_t events;     // launches and frees so far; any thread
     _Atomic uint64_t spent_ns;   // on reading sources; any thread
     _Atomic uint64_t read_bytes; // any thread
+    _Atomic uint64_t search_ns;  // on searching small copies, part of spent_ns; any thread
     _Atomic bool unreadable;     // the system does not permit it; any thread
     char *_Atomic chunk;         // a buffer that no thread uses; any thread
     uint64_t start_ns;           // written at the start alone

@@ -7,6 +7,9 @@ cat >program.cu <<'END_OF_PROGRAM'
 #include <cstdio>
 #include <cstring>
 #include <cuda_runtime.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 enum { N = 1 << 16, BYTES = N * 4 };
 struct pair { int n; float *a, *b; };
 __device__ float *hidden;
@@ -27,13 +30,22 @@ static float *of_path(int which)
     default: return get();
     }
 }
+static void filter() // permits everything, but who reads memory by system calls cannot know that
+{
+    sock_filter rule = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    sock_fprog rules = {1, &rule};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &rules))
+        printf("no filter\n");
+}
 int main(int, char **argv)
 {
     float *a = of_path(0), *b = of_path(1), *other = of_path(2), *result;
     const char *how = argv[1];
     float **table;
     cudaMalloc(&table, 2 * sizeof(*table));
-    if (strstr(how, "first")) // so that glint knows that some kernels have no probes
+    if (strstr(how, "filtered"))
+        filter();
+    if (strstr(how, "first")) // the code is loaded before anything is copied
         scale<<<1, 32>>>(other);
     cudaTextureObject_t texture = 0; // it has a handle, so that arguments do not lead to its memory
     if (strstr(how, "texture")) {
@@ -103,7 +115,7 @@ int main(int, char **argv)
 }
 END_OF_PROGRAM
 "$nvcc" -g -o program -O3 -Wno-deprecated-gpu-targets -arch=compute_75 program.cu 2>nvcc.log || { cat nvcc.log; exit 1; }
-for how in plain struct before end graph first,table table first,variable variable pinned texture texture,graph; do
+for how in plain struct before end graph table filtered,table first,variable variable pinned texture texture,graph; do
     echo "== $how"
     "$GLINT" record -f -q -o p.glint --device sim --no-cache --no-probes '.*' -- ./program $how
     "$GLINT" query --csv p.glint "SELECT known_by, count(*) FROM v_launches GROUP BY known_by" | tr '\n' ' '
