@@ -21,7 +21,7 @@
 #include "facts/facts.h"
 
 // A reader accepts every file of its major version.
-enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 17 };
+enum { PROFILE_MAJOR = 1, PROFILE_MINOR = 18 };
 
 // --- Rows ----------------------------------------------------------------------------------------
 
@@ -44,6 +44,17 @@ struct profile_meta {
     int32_t code; // exit status or signal number; 0 for other endings
 };
 
+// The program's place in a job of many processes (MPI, srun, torchrun).
+struct profile_rank {
+    const char *host;                      // name of the machine; NULL: unknown
+    const char *launcher;                  // what gave the rank: "openmpi", "slurm"; NULL: none did
+    const char *job;                       // name of the job, by its launcher; NULL: unknown
+    bool has_number, has_count, has_local; // the three fields below are known
+    uint32_t number;                       // the rank: below count, if that is known
+    uint32_t count;                        // ranks in the job
+    uint32_t local;                        // the rank among those on this host
+};
+
 struct profile_program {
     const char *executable, *folder; // folder: the working directory at the start
     const char *const *arguments;    // the first is the program's name
@@ -53,6 +64,7 @@ struct profile_program {
     int64_t start_monotonic_ns; // CLOCK_MONOTONIC when recording began: time 0 of the profile
     int64_t start_unix_ns;      // the same moment by CLOCK_REALTIME
     bool simulated, timestamps; // timestamps: GPU times were recorded
+    struct profile_rank rank;   // of files older than version 1.18: nothing is known
     bool has_end;               // the three fields below are known
     int64_t end_ns;             // when the program called exit or returned from main
     uint64_t calls_made, objects_made;

@@ -237,6 +237,8 @@ static enum base_code load(struct profile *profile, struct base_error *error)
     if (code == BASE_OK)
         code = profile_walk(profile, "SELECT text FROM arguments ORDER BY position", take_argument,
                             &arguments, error);
+    if (code == BASE_OK)
+        code = profile_load_rank(profile, error);
     profile->program.arguments = arguments.texts.items;
     profile->program.argument_count = (uint32_t)arguments.texts.count;
     return code;

@@ -134,6 +134,8 @@ static inline int profile_known(sqlite3_stmt *at, int column, int first, int end
     return value >= first && value < end ? (int)value : other;
 }
 
+// Reads the program's rank (ranks.c).
+enum base_code profile_load_rank(struct profile *profile, struct base_error *error);
 // Reads `launches`, unless that was done before.
 enum base_code profile_load_launches(struct profile *profile, struct base_error *error);
 // Returns the launch of this number, or zeros if there is none.

@@ -41,6 +41,8 @@ enum base_code profile_set_program(struct profile_writer *writer,
     for (uint32_t i = 0; i < program->argument_count && code == BASE_OK; i++)
         code =
             PROFILE_PUT(writer, ARGUMENTS, ((int64_t[]){i, 0}), error, {1, program->arguments[i]});
+    if (code == BASE_OK)
+        code = profile_put_rank(writer, &program->rank, error);
     if (code == BASE_OK && program->has_end)
         code = profile_put(writer, PROFILE_TABLE_PROGRAM_END,
                            (int64_t[]){1, program->end_ns, (int64_t)program->calls_made,

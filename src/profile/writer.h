@@ -89,6 +89,10 @@ enum base_code profile_recall_row(struct profile_writer *writer, struct profile_
                                   int64_t *values, unsigned count, bool *is_new,
                                   struct base_error *error);
 
+// Adds what is known of the program's rank, if anything is (ranks.c).
+enum base_code profile_put_rank(struct profile_writer *writer, const struct profile_rank *rank,
+                                struct base_error *error);
+
 // Begins a transaction unless one is open.
 enum base_code profile_begin(struct profile_writer *writer, struct base_error *error);
 int profile_prepare(struct profile_writer *writer, const char *sql, sqlite3_stmt **statement);

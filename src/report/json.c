@@ -9,6 +9,16 @@
 
 // --- Head ----------------------------------------------------------------------------------------
 
+static void put_rank(struct base_json *json, const struct profile_rank *rank)
+{
+    report_json_string(json, "host", rank->host);
+    report_json_string(json, "launcher", rank->launcher);
+    report_json_string(json, "job", rank->job);
+    report_json_number_or_null(json, "rank", rank->number, rank->has_number);
+    report_json_number_or_null(json, "ranks", rank->count, rank->has_count);
+    report_json_number_or_null(json, "local_rank", rank->local, rank->has_local);
+}
+
 static void put_program(struct base_json *json, const struct report_data *data)
 {
     const struct profile_program *program = profile_program(data->profile);
@@ -33,6 +43,7 @@ static void put_program(struct base_json *json, const struct report_data *data)
     report_json_time(json, "end_ns", program->end_ns, program->has_end);
     report_json_number_or_null(json, "driver_version", program->driver_version,
                                program->driver_version);
+    put_rank(json, &program->rank);
     base_json_end_object(json);
     report_json_key(json, "profile");
     base_json_begin_object(json);

@@ -124,6 +124,7 @@ static void an_older_minor_version_is_read(void **state)
     (void)state;
     struct base_error error = {0};
     static const char *const gone[] = {"settings",
+                                       "ranks",
                                        "probes",
                                        "kernel_sites",
                                        "access_shapes",
@@ -147,10 +148,10 @@ static void an_older_minor_version_is_read(void **state)
                                        "remedies",
                                        "stacks"};
     static const char *const gone_views[] = {
-        "v_settings",        "v_probes",        "v_kernel_sites", "v_accesses",
-        "v_touches",         "v_access_counts", "v_access_bins",  "v_hot_ranges",
-        "v_object_elements", "v_maps",          "v_graph_edges",  "v_first_uses",
-        "v_copies",          "v_host_blocks",   "v_corrections",  "v_stacks"};
+        "v_settings",      "v_probes",      "v_kernel_sites", "v_accesses",        "v_touches",
+        "v_access_counts", "v_access_bins", "v_hot_ranges",   "v_object_elements", "v_maps",
+        "v_graph_edges",   "v_first_uses",  "v_copies",       "v_host_blocks",     "v_corrections",
+        "v_stacks",        "v_program"};
     char sql[128];
     for (unsigned i = 0; i < SAMPLE_COUNT(gone_views); i++) {
         snprintf(sql, sizeof(sql), "DROP VIEW %s", gone_views[i]);
@@ -170,6 +171,8 @@ static void an_older_minor_version_is_read(void **state)
     size_t count = 0;
     check_good(profile_open(test_path, &profile, &error), &error);
     assert_int_equal(profile_meta(profile)->minor, 0);
+    assert_null(profile_program(profile)->rank.host);
+    assert_false(profile_program(profile)->rank.has_number);
     check_good(profile_each_access(profile, count_access, &count, &error), &error);
     assert_int_equal(count, 0);
     profile_close(profile);

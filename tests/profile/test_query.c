@@ -105,7 +105,7 @@ static void statements_may_end_in_blanks_and_comments(void **state)
     check_query(profile, "SELECT 1;", "1\n");
     check_query(profile, "SELECT 1 ; ; -- done\n /* really */ ", "1\n");
     check_query(profile, "-- first\nSELECT 2", "2\n");
-    check_query(profile, "PRAGMA user_version", "1017\n");
+    check_query(profile, "PRAGMA user_version", "1018\n");
     check_query(profile, "SELECT value FROM v_program, json_each(arguments) WHERE key = 1",
                 "--count\n");
     check_query(profile,

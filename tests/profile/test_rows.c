@@ -45,6 +45,12 @@ static void meta_and_program_are_read_back(void **state)
     assert_int_equal(program->start_unix_ns, sample_program.start_unix_ns);
     assert_true(program->simulated && program->timestamps && program->has_end);
     assert_int_equal(program->end_ns, 9000000);
+    assert_string_equal(program->rank.host, "node07");
+    assert_string_equal(program->rank.launcher, "slurm");
+    assert_string_equal(program->rank.job, "4242.0");
+    assert_true(program->rank.has_number && program->rank.has_count && !program->rank.has_local);
+    assert_int_equal(program->rank.number, 0);
+    assert_int_equal(program->rank.count, 8);
     assert_int_equal(program->calls_made, 15);
     assert_int_equal(program->objects_made, 6);
     profile_close(profile);
@@ -452,12 +458,15 @@ static void views_tell_the_same(void **state)
 {
     (void)state;
     struct profile *profile = open_sample();
-    check_query(profile, "SELECT * FROM v_meta", "1|17|" GLINT_VERSION "|1|exited|3\n");
+    check_query(profile, "SELECT * FROM v_meta", "1|18|" GLINT_VERSION "|1|exited|3\n");
     check_query(profile,
                 "SELECT executable, arguments, pid, driver_version, start_unix_ns, simulated,"
                 " end_ns, calls_made FROM v_program",
                 "/home/me/vectors|[\"./vectors\",\"--count\",\"1000 \\\"big\\\"\\n\"]|4711|13000|"
                 "1794700000000000000|1|9000000|15\n");
+    check_query(profile,
+                "SELECT host, launcher, job, rank, ranks, local_rank, devices FROM v_program",
+                "node07|slurm|4242.0|0|8||[\"00112233445566778899aabbccddeeff\"]\n");
     check_query(profile, "SELECT * FROM v_device",
                 "1|0|NVIDIA H200|9|0|132|150754820096|00112233445566778899aabbccddeeff\n");
     check_query(profile, "SELECT * FROM v_threads", "1|4711|vectors\n2|4712|\n");
