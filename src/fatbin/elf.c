@@ -5,8 +5,6 @@
 
 #include "reader.h"
 
-#define DEBUG_PTX_SECTION ".nv_debug_ptx_txt"
-
 bool fatbin_elf_in_range(uint64_t offset, uint64_t bytes, uint64_t length)
 {
     return offset <= length && bytes <= length - offset;
@@ -90,7 +88,7 @@ static enum base_code add_debug_ptx(struct fatbin_reader *reader, const Elf64_Sh
                                  .payload = reader->bytes + section->sh_offset,
                                  .payload_bytes = section->sh_size,
                                  .full_bytes = section->sh_size,
-                                 .section = base_str(DEBUG_PTX_SECTION),
+                                 .section = base_str(FATBIN_COPY_SECTION),
                                  .offset = section->sh_offset,
                                  .from_debug_info = true};
     if (!fatbin_describe_ptx(entry.payload, entry.payload_bytes, true, &entry))
@@ -131,8 +129,8 @@ static enum base_code read_section(struct fatbin_reader *reader, const struct fa
         name = "__nv_relfatbin";
         relocatable = true;
     } else if (file->header.e_machine == FATBIN_ELF_CUDA &&
-               fatbin_elf_section_is(file, section, DEBUG_PTX_SECTION)) {
-        name = DEBUG_PTX_SECTION;
+               fatbin_elf_section_is(file, section, FATBIN_COPY_SECTION)) {
+        name = FATBIN_COPY_SECTION;
     }
     // Separate debug information files keep the section header without its bytes.
     if (!name || section->sh_type == SHT_NOBITS)
@@ -144,7 +142,7 @@ static enum base_code read_section(struct fatbin_reader *reader, const struct fa
     *device_bytes += section->sh_size;
     BASE_RETURN_IF(*device_bytes > file->length, reader->error, BASE_CORRUPT, "sections %s overlap",
                    name);
-    if (base_str_is(base_str(DEBUG_PTX_SECTION), name))
+    if (base_str_is(base_str(FATBIN_COPY_SECTION), name))
         return add_debug_ptx(reader, section, cubin_arch);
     enum base_code code = fatbin_read_fatbins(
         reader, section->sh_offset, section->sh_offset + section->sh_size, name, relocatable);

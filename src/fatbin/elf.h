@@ -8,7 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FATBIN_ELF_CUDA = 190 }; // e_machine of cubins
+enum { FATBIN_ELF_CUDA = 190 };                 // e_machine of cubins
+#define FATBIN_COPY_SECTION ".nv_debug_ptx_txt" // of the PTX of a cubin
 
 struct fatbin_elf {
     const unsigned char *bytes;

@@ -158,6 +158,16 @@ enum base_code fatbin_kernel_params(const struct fatbin_entry *cubin, const char
                                     struct fatbin_param *params, uint32_t room, uint32_t *count,
                                     struct base_error *error);
 
+// Finds the copy of its PTX that a cubin has if it was compiled with line numbers: the whole text,
+// but without .loc, .file and the contents of debug sections. *copy is a view of the cubin's bytes.
+// Returns false if there is none or more than one, and for cubins that are compressed or must be
+// linked.
+bool fatbin_find_copy(const struct fatbin_entry *cubin, struct fatbin_entry *copy);
+
+// Returns whether ptxas makes the first text, a copy, of the second one: nothing but comments,
+// blanks, .loc, .file and debug sections differs. Both end with a NUL.
+bool fatbin_is_copy(const char *copy, const char *text);
+
 // Return names for messages: "fatbin", "shared library"; "PTX", "cubin"; "none", "LZ4", "zstd".
 const char *fatbin_form_name(enum fatbin_form form);
 const char *fatbin_kind_name(enum fatbin_kind kind);

@@ -90,17 +90,40 @@ static int list_kernels(const struct fatbin_image *image)
     return 1;
 }
 
+// Returns 0 if the first cubin has the copy of the text in the file.
+static int compare(const struct fatbin_image *image, const char *path)
+{
+    struct base_error error;
+    struct fatbin_entry entry;
+    char *copy = NULL, *text = NULL;
+    size_t length;
+    int status = 1;
+    if (!fatbin_find_copy(&image->entries.items[0], &entry) ||
+        fatbin_entry_text(&entry, &copy, &length, &error) ||
+        base_file_read(path, &text, &length, &error))
+        puts("no copy, or no text");
+    else if (!fatbin_is_copy(copy, text))
+        puts("not a copy of it");
+    else
+        status = 0;
+    free(copy);
+    free(text);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
-    if (argc < 2 || argc > 3) {
-        fprintf(stderr, "usage: list_entries FILE [INDEX|kernels]\n");
+    const bool compares = argc == 4 && strcmp(argv[2], "copy-of") == 0;
+    if (argc < 2 || (argc > 3 && !compares)) {
+        fprintf(stderr, "usage: list_entries FILE [INDEX|kernels|copy-of PTX]\n");
         return 2;
     }
     struct fatbin_image *image;
     struct base_error error;
     if (fatbin_open_file(argv[1], &image, &error))
         return complain(&error);
-    int status = argc == 2                         ? list(image)
+    int status = compares                          ? compare(image, argv[3])
+                 : argc == 2                       ? list(image)
                  : strcmp(argv[2], "kernels") == 0 ? list_kernels(image)
                                                    : dump(image, strtoul(argv[2], NULL, 10));
     if (argc == 2 && fatbin_require_ptx(image, &error))

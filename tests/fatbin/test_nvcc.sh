@@ -140,6 +140,15 @@ build -cubin -arch=sm_90 -lineinfo -o debug.cubin
 build -ptx -arch=sm_90 -lineinfo -o debug.ptx
 sed -E 's/^[[:space:]]*\.(loc|file|b8)[[:space:]].*//' debug.ptx >stripped.ptx
 check debug.cubin stripped.ptx '^cubin' 'PTX sm_90 section=.nv_debug_ptx_txt debug_copy=1'
+copy_of() { # CUBIN PTX yes|no: whether the cubin has the copy of the text
+    if "$list" "$1" copy-of "$2"; then is=yes; else is=no; fi
+    if [ "$is" = "$3" ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+}
+copy_of debug.cubin debug.ptx yes
+copy_of debug.cubin lineinfo.ptx no # for another architecture
+copy_of 90.cubin debug.ptx no
+build -fatbin -lineinfo -gencode arch=compute_90,code=sm_90 -o debug.fatbin
+copy_of debug.fatbin debug.ptx yes
 build -shared -Xcompiler -fPIC -o libmain.so
 check libmain.so default.ptx '^shared library' 'PTX section=.nv_fatbin'
 build -lib -o libmain.a

@@ -30,6 +30,21 @@ static bool read_kernel(void *user, const char *kernel)
     return true;
 }
 
+// Reads the copy of PTX in a cubin, which must be a copy of itself.
+static void read_copy(const struct fatbin_entry *cubin)
+{
+    struct base_error error;
+    struct fatbin_entry copy;
+    char *text;
+    size_t length;
+    if (!fatbin_find_copy(cubin, &copy) ||
+        fatbin_entry_text(&copy, &text, &length, &error) != BASE_OK)
+        return;
+    if (!fatbin_is_copy(text, text))
+        abort();
+    free(text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
 {
     struct fatbin_image *image;
@@ -47,6 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
         if (entry->full_bytes > LARGEST_BYTES)
             continue;
         fatbin_each_kernel(entry, read_kernel, (void *)entry, &error);
+        read_copy(entry);
         char *text;
         size_t length;
         if (fatbin_entry_text(entry, &text, &length, &error) == BASE_OK) {
