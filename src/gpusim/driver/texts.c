@@ -46,23 +46,57 @@ static CUresult fail(struct base_buf *log, const struct base_error *error)
     }
 }
 
+// PTX for a specific architecture ("90a") runs only on that one.
+static bool runs_on_device(const struct fatbin_entry *ptx)
+{
+    const unsigned device = driver.preset->major * 10 + driver.preset->minor;
+    return ptx->arch <= device && (!ptx->arch_suffix || ptx->arch == device);
+}
+
 // Returns the PTX of a translation unit for the newest architecture that is not above the device's,
-// or NULL. PTX for a specific architecture ("90a") runs only on that one.
+// or NULL.
 static const struct fatbin_entry *choose(const struct fatbin_image *image, size_t fatbin_index)
 {
-    unsigned device = driver.preset->major * 10 + driver.preset->minor;
     const struct fatbin_entry *best = NULL;
     for (size_t i = 0; i < image->entries.count; i++) {
         const struct fatbin_entry *entry = &image->entries.items[i];
         if (entry->fatbin_index != fatbin_index || entry->kind != FATBIN_PTX ||
             entry->from_debug_info)
             continue;
-        if (entry->arch > device || (entry->arch_suffix && entry->arch != device))
+        if (!runs_on_device(entry))
             continue;
         if (!best || entry->arch > best->arch)
             best = entry;
     }
     return best;
+}
+
+// Returns the cubin of a translation unit that the device would run.
+static const struct fatbin_entry *choose_cubin(const struct fatbin_image *image,
+                                               size_t fatbin_index)
+{
+    const unsigned major = driver.preset->major, device = major * 10 + driver.preset->minor;
+    const struct fatbin_entry *best = NULL;
+    for (size_t i = 0; i < image->entries.count; i++) {
+        const struct fatbin_entry *entry = &image->entries.items[i];
+        if (entry->fatbin_index == fatbin_index && entry->kind == FATBIN_CUBIN &&
+            entry->arch / 10 == major && entry->arch <= device &&
+            (!best || entry->arch > best->arch))
+            best = entry;
+    }
+    return best;
+}
+
+// Finds the PTX of a translation unit. Where there is only machine code, that may have a copy of
+// the PTX that it was made of.
+static bool find_ptx(const struct fatbin_image *image, size_t fatbin_index,
+                     struct fatbin_entry *ptx)
+{
+    const struct fatbin_entry *entry = choose(image, fatbin_index);
+    const struct fatbin_entry *cubin = entry ? NULL : choose_cubin(image, fatbin_index);
+    if (entry)
+        *ptx = *entry;
+    return entry || (cubin && fatbin_find_copy(cubin, ptx) && runs_on_device(ptx));
 }
 
 static void describe_lack(const struct fatbin_image *image, const char *name, struct base_buf *log)
@@ -91,15 +125,15 @@ static CUresult add_image(struct driver_texts *texts, const struct fatbin_image 
     size_t before = texts->texts.count;
     size_t units = image->fatbin_count ? image->fatbin_count : 1;
     for (size_t unit = 0; unit < units; unit++) {
-        const struct fatbin_entry *entry = choose(image, unit);
-        if (!entry) // for example, the device runtime library has no PTX for most devices
+        struct fatbin_entry ptx;
+        if (!find_ptx(image, unit, &ptx)) // as in the device runtime library for most devices
             continue;
         struct base_error error = {0};
         char *text;
         size_t length;
-        if (fatbin_entry_text(entry, &text, &length, &error) != BASE_OK)
+        if (fatbin_entry_text(&ptx, &text, &length, &error) != BASE_OK)
             return fail(log, &error);
-        struct base_str label = entry->source_name.length ? entry->source_name : base_str(name);
+        struct base_str label = ptx.source_name.length ? ptx.source_name : base_str(name);
         DRIVER_TRY(add(texts, text, length, label));
     }
     if (texts->texts.count > before)
