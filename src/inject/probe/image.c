@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides which PTX of an image is rewritten, and makes what is loaded in the image's place: the
 // text, or, if the driver links several parts, a wrapper like the program's with other parts in it.
+//
+// Machine code that the device runs and that has a copy of its PTX is loaded as it is, because it
+// may have been compiled by another version or with options that nobody knows. Its kernels have
+// clones beside it, made of the copy, or of the same text with line numbers, where that is found.
 #include "image.h"
 
 #include <stdio.h>
@@ -8,6 +12,7 @@
 #include <string.h>
 
 #include "inject/util/code.h"
+#include "nearby.h"
 #include "parts.h"
 
 enum {
@@ -104,6 +109,15 @@ static unsigned least_of(const struct devices *devices)
     return least;
 }
 
+static bool is_large(const struct fatbin_entry *entry, struct probe_module *module)
+{
+    if (entry->full_bytes <= MOST_TEXT_BYTES && entry->payload_bytes <= MOST_TEXT_BYTES)
+        return false;
+    snprintf(module->reason, sizeof(module->reason), "its PTX is larger than %d MiB",
+             MOST_TEXT_BYTES >> 20);
+    return true;
+}
+
 static struct probe_text *rewrite_entry(const struct fatbin_entry *entry,
                                         const struct devices *devices, unsigned parts,
                                         struct probe_module *module)
@@ -112,11 +126,8 @@ static struct probe_text *rewrite_entry(const struct fatbin_entry *entry,
     struct probe_text *text = NULL;
     char *ptx;
     size_t length;
-    if (entry->full_bytes > MOST_TEXT_BYTES || entry->payload_bytes > MOST_TEXT_BYTES) {
-        snprintf(module->reason, sizeof(module->reason), "its PTX is larger than %d MiB",
-                 MOST_TEXT_BYTES >> 20);
+    if (is_large(entry, module))
         return NULL;
-    }
     if (fatbin_entry_text(entry, &ptx, &length, &error) != BASE_OK) {
         base_error_text(&error, module->reason, sizeof(module->reason));
         return NULL;
@@ -136,12 +147,81 @@ static bool holds_code(const struct fatbin_image *image, size_t fatbin)
     return false;
 }
 
+// --- Machine code --------------------------------------------------------------------------------
+
+// Returns the machine code that a device runs; NULL: none.
+static const struct fatbin_entry *taken_by(const struct fatbin_image *image, size_t fatbin,
+                                           const struct devices *devices, int device)
+{
+    const unsigned major = devices->major[device], minor = devices->minor[device];
+    const struct fatbin_entry *best = NULL;
+    for (size_t i = 0; i < image->entries.count; i++) {
+        const struct fatbin_entry *entry = &image->entries.items[i];
+        if (entry->fatbin_index == fatbin && entry->kind == FATBIN_CUBIN &&
+            util_code_fitness(entry, major, minor) >
+                (best ? util_code_fitness(best, major, minor) : 0))
+            best = entry;
+    }
+    return best;
+}
+
+// Finds the copy in the machine code that all devices run.
+static const struct fatbin_entry *find_copy(const struct fatbin_image *image, size_t fatbin,
+                                            const struct devices *devices,
+                                            struct fatbin_entry *copy)
+{
+    const struct fatbin_entry *cubin = devices->count ? taken_by(image, fatbin, devices, 0) : NULL;
+    if (!cubin || !fatbin_find_copy(cubin, copy))
+        return NULL;
+    for (int i = 0; i < devices->count; i++) {
+        if (taken_by(image, fatbin, devices, i) != cubin ||
+            !util_code_fitness(copy, devices->major[i], devices->minor[i]))
+            return NULL;
+    }
+    return cubin;
+}
+
+static void rewrite_copy(struct probe_module *module, const struct fatbin_image *image,
+                         const char *path, size_t fatbin, const struct devices *devices)
+{
+    struct base_error error = {0};
+    struct fatbin_entry copy;
+    char *ptx;
+    size_t length, nearby_length = 0;
+    const struct fatbin_entry *cubin = find_copy(image, fatbin, devices, &copy);
+    if (!cubin || is_large(&copy, module))
+        return;
+    if (fatbin_entry_text(&copy, &ptx, &length, &error) != BASE_OK) {
+        base_error_text(&error, module->reason, sizeof(module->reason));
+        return;
+    }
+    char *nearby =
+        image->form == FATBIN_FORM_CUBIN
+            ? probe_nearby_find(cubin, path, ptx, &probe_state->nearby_ns, &nearby_length)
+            : NULL;
+    struct probe_text *text =
+        probe_rewrite(nearby ? nearby : ptx, nearby ? nearby_length : length, least_of(devices),
+                      probe_parts_wanted(), module->reason, sizeof(module->reason));
+    free(nearby);
+    free(ptx);
+    if (!text || !probe_module_add(module, text))
+        return;
+    module->is_original = module->is_compiled = true;
+    snprintf(module->reason, sizeof(module->reason),
+             "it uses variables of its module, which is loaded as machine code");
+}
+
+// --- One text ------------------------------------------------------------------------------------
+
 static const void *rewrite_one(struct probe_module *module, const struct fatbin_image *image,
-                               size_t fatbin, const struct devices *devices)
+                               const char *path, size_t fatbin, const struct devices *devices)
 {
     const struct fatbin_entry *best = best_of(image, fatbin, devices, module);
-    struct probe_text *text =
-        best ? rewrite_entry(best, devices, probe_parts_wanted(), module) : NULL;
+    if (!best) {
+        rewrite_copy(module, image, path, fatbin, devices);
+        return NULL;
+    }
+    struct probe_text *text = rewrite_entry(best, devices, probe_parts_wanted(), module);
     return text && probe_module_add(module, text) && probe_text_has_clones(text) ? text->module->ptx
                                                                                  : NULL;
 }
@@ -191,7 +271,7 @@ static const void *rewrite_parts(struct probe_module *module, const struct fatbi
     return made;
 }
 
-const void *probe_image_rewrite(struct probe_module *module, const void *memory,
+const void *probe_image_rewrite(struct probe_module *module, const void *memory, const char *path,
                                 const struct fatbin_image *image,
                                 const struct core_context *context, bool library)
 {
@@ -205,7 +285,7 @@ const void *probe_image_rewrite(struct probe_module *module, const void *memory,
         }
     }
     if (fatbins == 1)
-        return rewrite_one(module, image, only, &devices);
+        return rewrite_one(module, image, path, only, &devices);
     if (memory && image->form == FATBIN_FORM_FATBIN)
         memcpy(&wrapper, memory, sizeof(wrapper));
     while (wrapper.magic == FATBIN_WRAPPER_MAGIC && wrapper.version == 2 && wrapper.linked &&

@@ -7,9 +7,9 @@
 #include "module.h"
 
 // Returns what must be loaded in the image's place; the module owns it, with the rewritten texts.
-// Returns NULL, with the reason in module->reason, if there is nothing to replace. memory: where
-// the image is, if it is in memory.
-const void *probe_image_rewrite(struct probe_module *module, const void *memory,
+// Returns NULL if there is nothing to replace; module->reason is why kernels without clones have
+// none. memory, path: where the image is; one of them is NULL.
+const void *probe_image_rewrite(struct probe_module *module, const void *memory, const char *path,
                                 const struct fatbin_image *image,
                                 const struct core_context *context, bool library);
 // Returns the device's compute capability, 90 for 9.0; 0: unknown.

@@ -79,7 +79,8 @@ void *probe_kernel_make(uint32_t module_number, const char *name)
         place ? (const struct probe_module *)(uintptr_t)*place : NULL; // NOLINT
     const struct instrument_kernel *about = module ? find(module, name, &kernel->text) : NULL;
     kernel->allocates = module ? find_allocator(module, name) : NULL;
-    const bool refused = about && module->refused && about->part == INSTRUMENT_NONE;
+    const bool refused =
+        about && about->clone && module->is_original && about->part == INSTRUMENT_NONE;
     if (about && about->clone && !refused)
         kernel->about = about;
     if (about && !refused)
@@ -91,6 +92,7 @@ void *probe_kernel_make(uint32_t module_number, const char *name)
     else if (module)
         reason = module->reason[0] ? module->reason : "the PTX of its module does not contain it";
     kernel->reason = reason ? probe_copy_text(reason) : NULL;
+    kernel->is_compiled = module && module->is_compiled;
     kernel->is_passed = probe_selects(name);
     util_mutex_unlock(&probe_state->lock, RANK_PROBE);
     return kernel;

@@ -32,7 +32,8 @@ struct probe_kernel {
     const struct instrument_kernel *about; // NULL: it has no probes
     struct probe_text *text;               // the text that contains it
     const char *reason;                    // why it has none, or NULL
-    bool is_passed; // without probes, its launches are known by their arguments: see passed.h
+    bool is_passed;   // without probes, its launches are known by their arguments: see passed.h
+    bool is_compiled; // its module is machine code
     const char *allocates; // its name, if it may allocate or free memory itself
     _Atomic uint32_t launches;
     _Atomic uint32_t number;         // number in its records; 0: not recorded yet

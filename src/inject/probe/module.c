@@ -170,7 +170,7 @@ void probe_load_begin(struct probe_load *load, const struct core_call *call, con
     if (opened->form == FATBIN_FORM_PTX || opened->form == FATBIN_FORM_FATBIN ||
         opened->form == FATBIN_FORM_CUBIN)
         load->replacement =
-            probe_image_rewrite(load->module, image, opened, call->context, library);
+            probe_image_rewrite(load->module, image, path, opened, call->context, library);
     fatbin_close(opened);
     if (load->module->text_count) // with several texts none has parts
         load->parts = probe_parts_begin(load->module->texts[0]);
@@ -194,7 +194,7 @@ void probe_load_refused(struct probe_load *load, CUresult result)
     struct probe_module *module = load->module;
     snprintf(module->reason, sizeof(module->reason),
              "the driver refuses the rewritten module (error %d)", (int)result);
-    module->refused = true;
+    module->is_original = true;
     load->replacement = NULL;
     if (load->values)
         memcpy(load->values, load->saved, load->count * sizeof(*load->saved));
@@ -213,7 +213,7 @@ void probe_load_end(struct probe_load *load, uint32_t number)
 {
     if (!load->module)
         return;
-    if (!load->module->text_count || load->module->refused || probe_state->excluded.given)
+    if (!load->module->text_count || load->module->is_original || probe_state->excluded.given)
         atomic_store(&probe_state->passes, true);
     probe_parts_end(load->parts, load->context);
     util_mutex_lock(&probe_state->lock, RANK_PROBE);

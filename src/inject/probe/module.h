@@ -26,8 +26,9 @@ struct probe_module {
     struct probe_text **texts;
     size_t text_count;
     void *image;       // made by glint; the driver may read it until the module is unloaded
-    bool refused;      // the driver refused the rewritten text: only clones in parts exist
-    char reason[1000]; // why it was refused, or why no kernel of the texts has probes
+    bool is_original;  // the program's image is loaded: only clones in parts exist
+    bool is_compiled;  // and it is machine code, of which the texts are copies
+    char reason[1000]; // why other kernels have no probes
 };
 
 enum { PROBE_MOST_OPTIONS = 32 };

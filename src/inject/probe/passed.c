@@ -59,11 +59,11 @@ static void pass_value(void *user, const unsigned char *value, size_t bytes)
     }
 }
 
-// Returns whether the kernel is known by its arguments.
+// Returns whether launches of the kernel that run without probes are known by their arguments.
 static bool is_passed(const void *function)
 {
     const struct probe_kernel *kernel = probe_kernel_of(function);
-    return kernel && !kernel->about && kernel->is_passed;
+    return kernel && kernel->is_passed && (!kernel->about || kernel->is_compiled);
 }
 
 // Returns whether launches may read linear memory through textures, which have handles and no

@@ -8,6 +8,7 @@
 //   range.c   which part of the run is watched
 //   module.c  modules and what they are loaded from
 //   image.c   the PTX of an image, and an image with other PTX
+//   nearby.c  the PTX of machine code in the file system
 //   link.c    code that is linked before it is loaded
 //   parts.c   clones in separate modules
 //   kernel.c  kernels and their clones, whatever handle the program has
@@ -46,6 +47,7 @@ struct probe_state {
     _Atomic bool hidden;         // it was noted that the kernels of some graphs are not watched
     _Atomic bool waits;          // a kernel that may wait for other blocks was launched
     _Atomic bool passes;         // some kernels may be known by their arguments alone
+    _Atomic uint64_t nearby_ns;  // what searches of nearby.c have taken
     pthread_mutex_t lock;        // protects all below; the driver is not called under it
     struct base_map modules;     // number of a module to struct probe_module
     struct probe_text *texts;    // all of them
