@@ -24,7 +24,8 @@ enum { WORDS = 4096 };
 struct fixture {
     struct sim_device *device;
     struct sim_module *module;
-    uint32_t *memory; // one object of WORDS words
+    uint32_t *memory;     // one object of WORDS words
+    struct sim_work work; // of the last launch
 };
 
 static int setup(void **state)
@@ -71,7 +72,8 @@ static inline struct sim_fault run_as(struct fixture *fixture, const char *text,
                                 .cooperative = cooperative,
                                 .id = 1};
     struct sim_fault fault;
-    sim_launch_run(fixture->device, &launch, NULL, &fault);
+    fixture->work = (struct sim_work){0};
+    sim_launch_run(fixture->device, &launch, &fixture->work, &fault);
     return fault;
 }
 

@@ -47,6 +47,12 @@ static void blocks_that_wait_for_later_ones_go_on_when_these_begin(void **state)
     struct sim_fault fault = run(fixture, ALL_WAIT_FOR_ALL, 6, 64);
     assert_int_equal(fault.kind, SIM_FAULT_NONE);
     assert_int_equal(fixture->memory[0], 12);
+    // A block that waits soon gives way to the next one.
+    fixture->memory[0] = 0;
+    fault = run(fixture, ALL_WAIT_FOR_ALL, 132, 64);
+    assert_int_equal(fault.kind, SIM_FAULT_NONE);
+    assert_int_equal(fixture->memory[0], 264);
+    assert_in_range(fixture->work.warp_instructions, 0, 40000000);
 }
 
 // In each round, block 0 writes two words and then, after a fence, a flag. Block 1 waits for the
@@ -421,6 +427,24 @@ static void warps_of_a_block_run_side_by_side(void **state)
     assert_int_equal(fixture->memory[0], 1); // all eight read before any writes
 }
 
+// However long they have run before.
+static void warps_run_side_by_side_again_after_a_barrier(void **state)
+{
+    struct fixture *fixture = *state;
+    struct sim_fault fault =
+        run(fixture,
+            HEAD ".entry k(.param .u64 p) {\n"
+                 ".reg .b32 %r<4>; .reg .b64 %rd1; .reg .pred %p1;\n"
+                 "ld.param.u64 %rd1, [p]; mov.u32 %r2, 1000;\n"
+                 "L: add.s32 %r2, %r2, -1; setp.ne.s32 %p1, %r2, 0; @%p1 bra L;\n"
+                 "bar.sync 0; ld.global.u32 %r1, [%rd1]; mov.u32 %r2, 8;\n"
+                 "M: add.s32 %r2, %r2, -1; setp.ne.s32 %p1, %r2, 0; @%p1 bra M;\n"
+                 "add.s32 %r1, %r1, 1; st.global.u32 [%rd1], %r1; ret; }",
+            1, 256);
+    assert_int_equal(fault.kind, SIM_FAULT_NONE);
+    assert_int_equal(fixture->memory[0], 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -444,6 +468,7 @@ int main(void)
         TEST(a_product_that_only_a_sum_needs_is_not_rounded),
         TEST(code_for_a_debugger_rounds_every_product),
         TEST(warps_of_a_block_run_side_by_side),
+        TEST(warps_run_side_by_side_again_after_a_barrier),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,11 +99,93 @@ static void lanes_that_spin_are_not_waited_for(void **state)
         run_body(*state, functions, bodies[i]);
 }
 
+// Lane 0 runs a loop for 20000 rounds, and the others store which of them are active after it.
+#define LONG                                                                                   \
+    "@!%p1 bra J; mov.u32 %r3, 0; mov.u64 %d3, %d1; A: add.u32 %r3, %r3, 1; setp.ne.u32 %p2, " \
+    "%r3, "                                                                                    \
+    "20000; "
+#define AGAIN "@%p2 bra A; J: activemask.b32 %r4; st.global.u32 [%d1], %r4; ret;"
+
+// Such a loop does not read memory, or nothing that others could write depends on it.
+static void lanes_wait_for_a_loop_that_cannot_wait_for_others(void **state)
+{
+    static const char *const bodies[] = {
+        LONG AGAIN,
+        LONG "st.volatile.global.u32 [%d1+64], %r3; " AGAIN,
+        LONG "red.global.add.u32 [%d1+64], %r3; " AGAIN,
+        LONG "ld.volatile.global.u32 %r5, [%d1+64]; add.u32 %r6, %r6, %r5; " AGAIN,
+        LONG "atom.global.add.u32 %r5, [%d1+64], %r3; " AGAIN,
+        // What it reads decides a branch, but each round reads another place.
+        LONG "and.b32 %r5, %r3, 255; mul.wide.u32 %d2, %r5, 4; add.u64 %d2, %d1, %d2; "
+             "ld.global.u32 %r5, [%d2+64]; setp.ne.u32 %p3, %r5, 0; @%p3 bra J; " AGAIN,
+        LONG "call count_60; " AGAIN,
+    };
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+        struct fixture *fixture = *state;
+        run_body(fixture, count_60, bodies[i]);
+        if (fixture->memory[0] != UINT32_MAX)
+            fail_msg("%s: 0x%08x", bodies[i], fixture->memory[0]);
+    }
+}
+
+// These loops read what others may write, and it decides a branch.
+static void lanes_do_not_wait_for_a_loop_that_may_wait_for_others(void **state)
+{
+    static const char *const bodies[] = {
+        LONG "ld.volatile.global.u32 %r5, [%d1+64]; setp.ne.u32 %p3, %r5, 0; @%p3 bra J; " AGAIN,
+        LONG "ld.global.u32 %r5, [%d1+64]; setp.ne.u32 %p3, %r5, 0; @%p3 bra J; " AGAIN,
+        LONG "atom.global.cas.b32 %r5, [%d1+64], 1, 2; setp.ne.u32 %p3, %r5, 0; @%p3 bra J; " AGAIN,
+        LONG "and.b32 %r5, %r3, 255; mul.wide.u32 %d2, %r5, 4; add.u64 %d2, %d1, %d2; "
+             "ld.volatile.global.u32 %r5, [%d2+64]; setp.ne.u32 %p3, %r5, 0; @%p3 bra J; " AGAIN,
+        // A load after a fence sees what others have written.
+        LONG "membar.gl; and.b32 %r5, %r3, 255; mul.wide.u32 %d2, %r5, 4; add.u64 %d2, %d1, %d2; "
+             "ld.global.u32 %r5, [%d2+64]; setp.ne.u32 %p3, %r5, 0; @%p3 bra J; " AGAIN,
+        // Through a selection and the next round.
+        LONG "setp.ne.u32 %p3, %r7, 0; @%p3 bra J; ld.volatile.global.u32 %r5, [%d1+64]; max.u32 "
+             "%r7, %r5, %r7; " AGAIN,
+        LONG "call look, (%d1); " AGAIN,
+    };
+    static const char look[] = ".func look(.param .b64 at) { .reg .b32 %r; .reg .b64 %d; .reg "
+                               ".pred %p; ld.param.b64 %d, [at]; ld.volatile.global.u32 %r, "
+                               "[%d+64]; setp.ne.u32 %p, %r, 0; @%p trap; ret; }\n";
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+        struct fixture *fixture = *state;
+        run_body(fixture, look, bodies[i]);
+        if (fixture->memory[0] == UINT32_MAX)
+            fail_msg("%s: lanes waited", bodies[i]);
+    }
+}
+
+// Lane t runs it for 6000 + 16 t rounds. It may wait for others, and lanes leave it alone: they run
+// as one again where they stand at the same place.
+static void lanes_that_are_not_waited_for_do_not_stay_alone(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t ran[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        char body[512];
+        snprintf(body, sizeof(body),
+                 "mul.lo.u32 %%r2, %%r1, 16; add.u32 %%r2, %%r2, %u; mov.u32 %%r3, 0;\n"
+                 "A: add.u32 %%r3, %%r3, 1; ld.volatile.global.u32 %%r5, [%%d1]; setp.ne.u32 "
+                 "%%p3, %%r5, 0; @%%p3 bra B; setp.lt.u32 %%p2, %%r3, %%r2; @%%p2 bra A;\n"
+                 "@%%p1 bra C; add.u32 %%r4, %%r4, 1; C: setp.ne.u32 %%p4, %%r3, 0; @%%p4 bra B; "
+                 "membar.gl; B: ret;",
+                 (i + 1) * 8000);
+        run_body(fixture, "", body);
+        ran[i] = fixture->work.warp_instructions;
+    }
+    // Alone, each lane would run another 48000 instructions.
+    assert_in_range(ran[1] - ran[0], 6 * 8000, 6 * 8000 * 3 / 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(lanes_wait_for_one_that_runs_for_long),
         TEST(lanes_that_spin_are_not_waited_for),
+        TEST(lanes_wait_for_a_loop_that_cannot_wait_for_others),
+        TEST(lanes_do_not_wait_for_a_loop_that_may_wait_for_others),
+        TEST(lanes_that_are_not_waited_for_do_not_stay_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

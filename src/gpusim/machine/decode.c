@@ -11,6 +11,7 @@
 #include "families.h"
 #include "logging.h"
 #include "module.h"
+#include "waits.h"
 #include "warp.h"
 
 _Noreturn void sim_decode_refuse(struct sim_decoder *decoder, const struct ptx_instr *instr,
@@ -422,7 +423,18 @@ static uint32_t ops_of(const struct ptx_block *block)
     return count;
 }
 
-static void decode_body(struct sim_decoder *decoder, const struct ptx_cfg *cfg)
+// Returns whether the branch at the block's end may repeat a loop that may wait for other threads.
+static bool may_wait(const struct ptx_cfg *cfg, const bool *waits, uint32_t block)
+{
+    for (uint32_t i = 0; i < cfg->blocks[block].succ_count; i++) {
+        const uint32_t to = cfg->blocks[block].succs[i];
+        if (to <= block && sim_waits_jump(cfg, waits, block, to))
+            return true;
+    }
+    return false;
+}
+
+static void decode_body(struct sim_decoder *decoder, const struct ptx_cfg *cfg, const bool *waits)
 {
     struct sim_code *code = decoder->code;
     bool *joins = base_new_array(&decoder->scratch, bool, cfg->block_count);
@@ -454,6 +466,7 @@ static void decode_body(struct sim_decoder *decoder, const struct ptx_cfg *cfg)
             }
             if (ptx_flags(block->instrs[i]) & PTX_FLAG_BRANCH) {
                 op->rejoin = block->ipdom == PTX_NO_BLOCK ? PC_RETURN : start[block->ipdom];
+                op->may_wait = may_wait(cfg, waits, b);
                 op->target = block->succ_count ? start[block->succs[0]] : count;
                 if (ptx_op(block->instrs[i]) == PTX_OP_BRX_IDX) {
                     const struct ptx_label *table = block->instrs[i]->operands[1].label;
@@ -493,7 +506,7 @@ enum base_code sim_code_decode(struct sim_module *module, struct sim_code *code,
         sim_decode_slots(ssa, decoder->contractions, &decoder->scratch, arena, &decoder->slots,
                          code);
         place_params(decoder, code);
-        decode_body(decoder, cfg);
+        decode_body(decoder, cfg, sim_waits_find(ssa, &decoder->scratch));
         code->pool = base_alloc(arena, decoder->pool.count + 64);
         code->pool = (unsigned char *)(((uintptr_t)code->pool + 63) & ~(uintptr_t)63);
         code->pool_bytes = (uint32_t)decoder->pool.count;

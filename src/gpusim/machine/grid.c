@@ -20,15 +20,11 @@ enum { LEAST_STACK = 1 << 16, MOST_STACK = 1 << 24 }; // bytes of a thread's sta
 
 // Lengths of turns, in instructions of a warp.
 enum {
-    // A warp's turn within its block. The warps of a GPU start together and run side by side, and
-    // programs with races unknowingly rely on that. So the first turn is short; each later turn is
-    // twice as long, until switching costs almost nothing.
-    FIRST_WARP_TURN = 1 << 4,
-    WARP_TURN = 1 << 9,
     BLOCK_TURN = 1 << 16,    // a block's turn within its worker
     TOGETHER_TURN = 1 << 10, // the same in cooperative launches, whose blocks wait for each other
     PACKED_TURN = 1 << 13,   // the same with packed blocks; TOGETHER_TURN if one warp runs alone
     PATIENCE = 1 << 22,      // before a worker starts another block because its others do not end
+    WAITING_ROUND = 32,      // the longest round of a loop that waits for others, on average
 };
 
 enum {
@@ -136,22 +132,26 @@ static void no_progress(struct sim_block *block)
 }
 
 // Runs the block for a turn and adds the instructions to *spent. The turn ends early if a single
-// warp runs for `alone` instructions. Returns true if the block has ended or the launch has failed.
+// warp runs for `alone` instructions, and if all warps that run seem to wait for other blocks: they
+// repeat short loops that may wait. Returns true if the block has ended or the launch has failed.
 static bool run_block(struct sim_block *block, uint64_t turn, uint64_t alone, uint64_t *spent)
 {
     uint64_t end = *spent + turn, together = *spent; // `spent` when more than one warp last ran
-    block->gave_way = false;
+    block->gave_way = block->waits = false;
     while (block->live_threads) {
-        uint32_t ran = 0;
+        uint32_t ran = 0, working = block->warp_turn < WARP_TURN;
         block->progressed = false;
         for (uint32_t i = 0; i < block->warp_count; i++) {
             if (!block->warps[i].live)
                 continue;
-            uint64_t before = block->warps[i].warp_instructions;
+            const uint64_t before = block->warps[i].warp_instructions;
+            const uint64_t repeats = block->warps[i].repeats;
             if (!sim_warp_run(&block->warps[i], block->warp_turn))
                 return true;
-            *spent += block->warps[i].warp_instructions - before;
-            ran += block->warps[i].warp_instructions != before;
+            const uint64_t instructions = block->warps[i].warp_instructions - before;
+            *spent += instructions;
+            ran += instructions != 0;
+            working += (block->warps[i].repeats - repeats) * WAITING_ROUND < instructions;
         }
         if (ran > 1)
             together = *spent;
@@ -160,8 +160,9 @@ static bool run_block(struct sim_block *block, uint64_t turn, uint64_t alone, ui
             return true;
         }
         if (block->warp_turn < WARP_TURN)
-            block->warp_turn *= 2;
-        if (*spent > end || *spent - together > alone || block->gave_way)
+            block->warp_turn = block->warp_turn ? 2 * block->warp_turn : FIRST_WARP_TURN;
+        block->waits = !working && block->live_threads;
+        if (*spent > end || *spent - together > alone || block->gave_way || block->waits)
             return !block->live_threads;
     }
     return true;
@@ -246,10 +247,19 @@ static void end_block(struct resident *resident, size_t index)
     resident->blocks[index] = resident->blocks[--resident->count];
 }
 
+static bool all_wait(const struct resident *resident)
+{
+    for (size_t i = 0; i < resident->count; i++) {
+        if (!resident->blocks[i]->waits)
+            return false;
+    }
+    return true;
+}
+
 // Returns whether to start another block: the present ones may be waiting for it.
 static bool wants_another(const struct sim_run *launch, struct resident *resident)
 {
-    if (launch->request->cooperative)
+    if (launch->request->cooperative || all_wait(resident))
         return true;
     if (resident->spent - resident->since < resident->patience && !resident->blocks[0]->gave_way)
         return false;

@@ -12,7 +12,10 @@
 // until all its lanes have arrived or ended; any path may run while others wait. PTX does not
 // promise that lanes reconverge, so no thread may depend on a join:
 //   - a path that has run for long yields to the others;
-//   - a path that has repeated a loop many times is no longer waited for (rounds.h);
+//   - a path that has repeated a loop many times is no longer waited for (rounds.h), if the loop
+//   may
+//     wait for other threads (waits.h); paths that separate so run as one again when they stand at
+//     the same place;
 //   - when all paths of a warp wait at barriers or for other lanes, the lanes at joins continue
 //     without the missing ones.
 // Threads that branch to the kernel's end therefore count as ended for those that wait for them.
@@ -66,6 +69,7 @@ struct sim_uop {
     uint8_t space;      // enum ptx_space
     uint8_t mode;       // meaning depends on the handler
     uint8_t spins;      // of a branch: lanes at its join once stopped waiting for lanes that spin
+    bool may_wait;      // of a branch: it repeats a loop that may wait for other threads
     uint8_t flags;      // meaning depends on the handler
     uint8_t seen;       // index into a worker's tables of objects
     const slot *list;   // slots of a vector, or of a call
@@ -227,6 +231,7 @@ struct sim_path {
     uint32_t members;     // PATH_TOGETHER: lanes it waits for
     uint32_t taking_part; // PATH_TOGETHER: its own lanes whose guard is true
     bool released;        // released from a barrier; the instruction runs again to complete
+    bool loose;           // others did not wait for it at a join, or it did not wait for them
     uint32_t result;      // result of bar.red.popc; all and any are those of bar.red.and and .or
     bool all, any;
     struct sim_rounds rounds; // while others may wait for it
@@ -266,6 +271,7 @@ struct sim_warp {
     uint32_t index;        // index in its block
     uint32_t live;         // lanes that have not ended
     uint64_t warp_instructions, thread_instructions, global_bytes, shared_bytes;
+    uint64_t repeats;             // jumps back in loops that may wait for other threads
     const uint32_t (*tid)[LANES]; // x, y, z
     uint32_t carry;               // the condition code register, one bit per lane
     uint32_t group_products;      // products of its warpgroup that it has executed; it may wrap
@@ -328,9 +334,11 @@ struct sim_block {
     struct sim_warp *warps;
     uint32_t warp_count, live_threads;
     struct sim_barrier barriers[BARRIERS];
-    uint32_t warp_turn; // instructions that a warp may run before the next warp's turn
+    uint32_t warp_turn; // instructions that a warp may run before the next warp's turn; 0: a
+                        // barrier was released, so turns end now and are short again
     bool progressed;
     bool gave_way;          // a path slept, perhaps to wait for another block
+    bool waits;             // in its last turn, all its warps that ran seemed to wait for others
     struct sim_block *next; // in a worker's list of unused blocks
 };
 

@@ -18,9 +18,13 @@ static enum sim_step branch(struct sim_warp *warp, const struct sim_uop *op)
 
 static enum sim_step branch_if(struct sim_warp *warp, const struct sim_uop *op)
 {
-    uint32_t bits = predicate(warp, op->a);
-    return sim_warp_branch(warp, op, warp->path->mask & (op->mode ? ~bits : bits), op->target,
-                           warp->path->pc + 1);
+    const uint32_t bits = predicate(warp, op->a);
+    struct sim_path *path = warp->path;
+    const uint32_t taken = path->mask & (op->mode ? ~bits : bits);
+    if (taken && taken != path->mask)
+        return sim_warp_branch(warp, op, taken, op->target, path->pc + 1);
+    path->pc = taken ? op->target : path->pc + 1;
+    return STEP_JUMP;
 }
 
 // brx.idx. Lanes with the same index branch together, one index at a time. Lanes whose guard is
@@ -269,6 +273,8 @@ static void release_barrier(struct sim_block *block, unsigned id)
         }
     }
     block->progressed = true;
+    if (block->warp_count > 1)
+        block->warp_turn = 0;
     memset(barrier, 0, sizeof(*barrier));
 }
 

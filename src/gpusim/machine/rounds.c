@@ -11,14 +11,17 @@
 // path may then be said to spin too early, but a path that spins is always found.
 #include "rounds.h"
 
-enum { MOST_ROUNDS = 4096 }; // for which others wait at a join
+// Rounds for which others wait at a join. A loop that cannot wait for other threads (waits.h) may
+// have many. It has a limit too, because that analysis does not follow values through all memory.
+enum { MOST_ROUNDS = 1 << 12, MOST_OWN_ROUNDS = 1 << 24 };
 
 static bool is_inside(const struct sim_loop *loop, uint32_t depth, uint32_t to)
 {
     return depth > loop->depth || (depth == loop->depth && to >= loop->to);
 }
 
-bool sim_rounds_jump(struct sim_rounds *rounds, uint32_t depth, uint32_t from, uint32_t to)
+bool sim_rounds_jump(struct sim_rounds *rounds, uint32_t depth, uint32_t from, uint32_t to,
+                     bool may_wait)
 {
     if (to > from)
         return false;
@@ -30,7 +33,7 @@ bool sim_rounds_jump(struct sim_rounds *rounds, uint32_t depth, uint32_t from, u
         loop = &rounds->loops[rounds->count++];
         *loop = (struct sim_loop){.depth = depth, .to = to};
     }
-    if (++loop->rounds <= MOST_ROUNDS)
+    if (++loop->rounds <= (may_wait ? MOST_ROUNDS : MOST_OWN_ROUNDS))
         return false;
     rounds->count = 0;
     return true;

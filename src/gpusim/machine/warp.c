@@ -2,8 +2,6 @@
 // Runs a warp: the dispatch loop, divergence into paths and their joins, the end of lanes, and
 // waits for other lanes or warps. ops_*.c implement single instructions, frame.c calls of
 // functions.
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,70 +11,17 @@
 #include "rounds.h"
 #include "warp.h"
 
-enum { TURN = 4096 }; // instructions that a path runs while other paths of its warp are ready
+// Instructions that a path may run beyond its turn while other paths of its warp are ready. It
+// stops when it jumps back, so that paths in the same loop stand at the same place.
+enum { LATE = 256 };
 
 void sim_warp_set_mask(struct sim_warp *warp, uint32_t mask)
 {
+    if (warp->mask == mask)
+        return;
     warp->mask = mask;
     for (int i = 0; i < LANES; i++)
         warp->lanes[i] = 0 - (mask >> i & 1u);
-}
-
-// --- Faults --------------------------------------------------------------------------------------
-
-// Long names and paths are shortened, so that the text after them stays readable.
-enum { NAME_SHOWN = 160, PATH_SHOWN = 120 };
-
-// Returns how much of a function's name is shown: without what glint adds to the names of clones.
-static int shown_bytes(const char *name)
-{
-    const char *added = strstr(name, "$glint");
-    const size_t bytes = added ? (size_t)(added - name) : strlen(name);
-    return bytes > NAME_SHOWN ? NAME_SHOWN : (int)bytes;
-}
-
-static void describe_place(const struct sim_warp *warp, const struct sim_uop *op, int lane,
-                           char *out, size_t out_bytes)
-{
-    const struct sim_block *block = warp->block;
-    const struct sim_code *code = warp->path->frame->code;
-    const char *name = block->launch->code->name;
-    const struct ptx_loc *loc = op->instr ? op->instr->loc : NULL;
-    const char *file = loc ? ptx_file_path(code->module, loc->file) : NULL;
-    char function[NAME_SHOWN + 16] = "", line[PATH_SHOWN + 32] = "";
-    if (code != block->launch->code)
-        snprintf(function, sizeof(function), " in %.*s", shown_bytes(code->name), code->name);
-    if (file) {
-        size_t length = strlen(file);
-        const char *end = length > PATH_SHOWN ? file + length - PATH_SHOWN : file;
-        snprintf(line, sizeof(line), ", %s%s:%u", length > PATH_SHOWN ? "..." : "", end, loc->line);
-    } else if (op->instr) {
-        snprintf(line, sizeof(line), ", PTX line %u", op->instr->stmt.line);
-    }
-    snprintf(out, out_bytes, "kernel %.*s%s%s%s, block (%u,%u,%u), thread (%u,%u,%u)",
-             shown_bytes(name), name, strlen(name) > NAME_SHOWN ? "..." : "", function, line,
-             block->index[0], block->index[1], block->index[2], warp->tid[0][lane],
-             warp->tid[1][lane], warp->tid[2][lane]);
-}
-
-enum sim_step sim_warp_fault(struct sim_warp *warp, const struct sim_uop *op,
-                             enum sim_fault_kind kind, int lane, const char *format, ...)
-{
-    struct sim_run *launch = warp->block->launch;
-    char what[400], where[600];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(what, sizeof(what), format, arguments);
-    va_end(arguments);
-    describe_place(warp, op, lane, where, sizeof(where));
-    gpusim_lock(&launch->lock, GPUSIM_RANK_RUN);
-    if (launch->fault.kind == SIM_FAULT_NONE) {
-        launch->fault.kind = kind;
-        snprintf(launch->fault.text, sizeof(launch->fault.text), "%s: %s", where, what);
-    }
-    gpusim_unlock(&launch->lock, GPUSIM_RANK_RUN);
-    atomic_store(&launch->stop, true);
-    return STEP_STOP;
 }
 
 // --- Paths and joins -----------------------------------------------------------------------------
@@ -211,6 +156,7 @@ enum sim_step sim_warp_branch(struct sim_warp *warp, const struct sim_uop *op, u
         struct sim_path *other = new_path(warp);
         if (!other)
             return no_memory(warp, op);
+        path->loose = true;
         *other = *path;
         other->mask = taken;
         other->pc = to;
@@ -267,7 +213,8 @@ static bool leave_join(struct sim_warp *warp, struct sim_join *join)
                                .frame = join->frame,
                                .rejoin = join->rejoin,
                                .rejoin_frame = join->rejoin_frame,
-                               .join = join->join};
+                               .join = join->join,
+                               .loose = true};
     join->expected &= ~join->arrived;
     join->arrived = 0;
     return true;
@@ -275,8 +222,9 @@ static bool leave_join(struct sim_warp *warp, struct sim_join *join)
 
 // A path that has repeated a loop many times may spin until lanes act that wait for it at a join.
 // Lets those lanes continue without it, and marks the branches that made them wait.
-static void let_go(struct sim_warp *warp, const struct sim_path *path)
+static void let_go(struct sim_warp *warp, struct sim_path *path)
 {
+    path->loose = true;
     for (int32_t index = path->join; index >= 0; index = warp->joins[index].join) {
         struct sim_join *join = &warp->joins[index];
         if (!join->arrived)
@@ -492,17 +440,19 @@ static bool must_return(const struct sim_path *path)
 
 // Counts the rounds of loops while other lanes may wait for the path.
 static void count_rounds(struct sim_warp *warp, struct sim_path *path,
-                         const struct sim_frame *before, uint32_t from)
+                         const struct sim_frame *before, uint32_t from, bool may_wait)
 {
     const uint32_t depth = path->frame->depth;
     if (path->frame != before)
         sim_rounds_return(&path->rounds, depth);
-    else if (sim_rounds_jump(&path->rounds, depth, from, path->pc))
+    else if (sim_rounds_jump(&path->rounds, depth, from, path->pc, may_wait))
         let_go(warp, path);
 }
 
-// Runs one path and returns the rest of the budget.
-static uint64_t run_path(struct sim_warp *warp, struct sim_path *path, uint64_t budget)
+// Runs one path and returns the rest of the budget. The path stops at a jump backwards if no more
+// than `late` instructions are left.
+static uint64_t run_path(struct sim_warp *warp, struct sim_path *path, uint64_t budget,
+                         uint64_t late)
 {
     enter(warp, path);
     if (must_return(path)) {
@@ -544,17 +494,47 @@ static uint64_t run_path(struct sim_warp *warp, struct sim_path *path, uint64_t 
             pc++;
         } else if (step == STEP_JUMP) {
             if (path->join >= 0)
-                count_rounds(warp, path, frame, pc);
+                count_rounds(warp, path, frame, pc, op->may_wait);
+            warp->repeats += op->may_wait && path->pc <= pc;
+            if (left < late && path->frame == frame && path->pc <= pc)
+                return left;
+            pc = path->pc;
+            if (path->frame == frame) {
+                if (warp->mask != path->mask)
+                    sim_warp_set_mask(warp, path->mask);
+                continue;
+            }
             enter(warp, path);
             frame = path->frame;
             ops = frame->code->ops;
-            pc = path->pc;
         } else {
             return left;
         }
     }
     path->pc = pc;
     return 0;
+}
+
+static bool is_beside(const struct sim_path *path, const struct sim_path *other)
+{
+    return other != path && other->state == PATH_READY && other->loose && !other->released &&
+           other->pc == path->pc && other->frame == path->frame && other->join == path->join &&
+           other->rejoin == path->rejoin && other->rejoin_frame == path->rejoin_frame;
+}
+
+// Lets a path that has separated from others without a common join run as one with those that now
+// stand at the same place.
+static void merge(struct sim_warp *warp, struct sim_path *path)
+{
+    if (!path->loose || path->released)
+        return;
+    for (uint32_t i = 0; i < warp->path_count; i++) {
+        struct sim_path *other = warp_path(warp, i);
+        if (!is_beside(path, other))
+            continue;
+        path->mask |= other->mask;
+        other->state = PATH_FREE;
+    }
 }
 
 bool sim_warp_run(struct sim_warp *warp, uint64_t budget)
@@ -585,10 +565,14 @@ bool sim_warp_run(struct sim_warp *warp, uint64_t budget)
             no_memory(warp, &chosen->frame->code->ops[chosen->pc]);
             return false;
         }
-        uint64_t turn = ready > 1 && budget > TURN ? TURN : budget;
-        uint64_t left = run_path(warp, chosen, turn);
+        if (ready > 1)
+            merge(warp, chosen);
+        const uint64_t late = ready > 1 ? LATE : 0;
+        const uint64_t ran = budget + late - run_path(warp, chosen, budget + late, late);
         warp->block->progressed = true;
-        budget -= turn - left;
+        budget -= ran < budget ? ran : budget;
+        if (!warp->block->warp_turn)
+            budget = 0;
         if (atomic_load_explicit(&launch->stop, memory_order_relaxed))
             return false;
     }

@@ -4,6 +4,7 @@
 #ifndef GLINT_GPUSIM_MACHINE_WARP_H
 #define GLINT_GPUSIM_MACHINE_WARP_H
 
+#include "fault.h"
 #include "machine.h"
 
 // --- Life ----------------------------------------------------------------------------------------
@@ -17,6 +18,11 @@ void sim_warp_fini(struct sim_warp *warp);
 // Bytes of memory for a warp of the launch.
 uint64_t sim_warp_bytes(const struct sim_run *launch);
 
+// A warp's turn within its block. The warps of a GPU start together and run side by side, and
+// programs with races unknowingly rely on that. So the first turn is short; each later turn is
+// twice as long, until switching costs almost nothing. After a barrier, turns are short again.
+enum { FIRST_WARP_TURN = 1 << 4, WARP_TURN = 1 << 9 };
+
 // Runs until every path waits or has ended, or until `budget` instructions have run. Returns false
 // when the launch has failed.
 bool sim_warp_run(struct sim_warp *warp, uint64_t budget);
@@ -24,12 +30,6 @@ bool sim_warp_run(struct sim_warp *warp, uint64_t budget);
 // --- For handlers --------------------------------------------------------------------------------
 
 void sim_warp_set_mask(struct sim_warp *warp, uint32_t mask);
-
-// Fails the launch. The message names kernel, instruction, source line, block and thread besides
-// the formatted text. Only the first fault of a launch is kept.
-enum sim_step sim_warp_fault(struct sim_warp *warp, const struct sim_uop *op,
-                             enum sim_fault_kind kind, int lane, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
 
 // Ends these lanes of the running path.
 enum sim_step sim_warp_exit_lanes(struct sim_warp *warp, uint32_t lanes);
