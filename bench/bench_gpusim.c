@@ -230,6 +230,43 @@ static double search(int nodes)
     return rate;
 }
 
+// Loops whose numbers of rounds differ between the lanes of a warp, and are many in all of them.
+static double divergent(int rounds)
+{
+    static const char text[] =
+        ".version 8.0\n.target sm_75\n.address_size 64\n"
+        ".visible .entry divergent(.param .u64 out, .param .u32 rounds)\n{\n"
+        ".reg .b32 %r<10>;\n.reg .b64 %d<4>;\n.reg .pred %p;\n"
+        "ld.param.u64 %d1, [out];\nld.param.u32 %r1, [rounds];\nmov.u32 %r2, %tid.x;\n"
+        "mov.u32 %r3, %ctaid.x;\nmov.u32 %r4, %ntid.x;\nmad.lo.u32 %r3, %r3, %r4, %r2;\n"
+        "mul.lo.u32 %r4, %r3, 7;\nand.b32 %r4, %r4, 31;\nmad.lo.u32 %r4, %r4, 256, %r1;\n"
+        "mov.u32 %r5, %r3;\nmov.u32 %r8, 0;\nAGAIN:\nmov.u32 %r6, 0;\n"
+        "ROUND:\nmad.lo.u32 %r5, %r5, 1664525, 1013904223;\nshr.u32 %r7, %r5, 16;\n"
+        "xor.b32 %r5, %r5, %r7;\nadd.u32 %r6, %r6, 1;\nsetp.lt.u32 %p, %r6, %r4;\n"
+        "@%p bra ROUND;\nadd.u32 %r8, %r8, 1;\nsetp.lt.u32 %p, %r8, 4;\n@%p bra "
+        "AGAIN;\nmul.wide.u32 %d2, %r3, 4;\nadd.s64 %d3, %d1, %d2;\n"
+        "st.global.u32 [%d3], %r5;\nret;\n}\n";
+    const unsigned threads = 1024;
+    const struct sim_ptx ptx = {.name = "divergent", .text = text, .length = strlen(text)};
+    struct bench bench = open_text(ptx, "h200", 1);
+    uint32_t *out = add(&bench, threads * sizeof(*out));
+    const uint64_t values[] = {(uintptr_t)out, (uint64_t)rounds};
+    double rate = rate_of(&bench, values, threads / 128, 1, 128, 1);
+    for (uint32_t i = 0; i < threads; i++) {
+        uint32_t expected = i;
+        for (uint32_t k = 0; k < 4 * ((uint32_t)rounds + 256 * (i * 7 & 31)); k++) {
+            expected = expected * 1664525 + 1013904223;
+            expected ^= expected >> 16;
+        }
+        if (out[i] != expected) {
+            fprintf(stderr, "bench_gpusim: the divergent loops are wrong\n");
+            exit(1);
+        }
+    }
+    free(out);
+    return rate;
+}
+
 static void print_rate(const char *what, double rate)
 {
     printf("%-44s %7.1f million thread-instructions a second\n", what, rate / 1e6);
@@ -397,6 +434,7 @@ int main(void)
     print_rate("tiled sgemm 256 (shared memory, barriers)", tiled(256));
     print_rate("dot product (reduction, shared, barriers)", reduction(1 << 20));
     print_rate("graph search (divergent)", search(200000));
+    print_rate("long loops (divergent)", divergent(1000));
     print_rate("saxpy (many small blocks)", saxpy(1 << 20));
     return 0;
 }

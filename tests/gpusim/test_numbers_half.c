@@ -2,6 +2,7 @@
 // f16, bf16, tf32 and the small formats: conversions of all values and of the points between them,
 // and arithmetic compared with exact results in 128-bit floating point.
 #include "gpusim/numbers/half.h"
+#include "gpusim/numbers/half_row.h"
 
 #include <math.h>
 
@@ -376,6 +377,46 @@ static void flags_flush_saturate_and_clip(void **state)
     assert_int_equal(num_abs_bf16x2(0xBF808000u), 0x3F800000u);
 }
 
+#ifdef __x86_64__
+// Any bits, or bits near those of a special value.
+static uint16_t any_half(uint64_t *state)
+{
+    static const uint16_t edges[] = {0, 0x0400, 0x3C00, 0x7C00, 0x1400, 0x7BFF, 0x0200, 0x6400};
+    const uint64_t bits = test_random(state);
+    const uint16_t near = (uint16_t)(edges[bits % 8] + (bits >> 8) % 7 - 3);
+    return (uint16_t)(bits >> 60 & 1 ? bits >> 16 : near ^ (bits >> 48 & 0x8000));
+}
+
+static void rows_are_computed_as_single_values_are(void **unused)
+{
+    (void)unused;
+    uint64_t state = 11;
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("f16c"))
+        skip();
+    for (int round = 0; round < 20000; round++) {
+        uint32_t a[NUM_HALF_ROW], b[NUM_HALF_ROW], c[NUM_HALF_ROW], out[NUM_HALF_ROW];
+        const uint32_t flip_a = round & 1 ? 0x80008000u : 0, flip_c = round & 2 ? 0x80008000u : 0;
+        const enum num_half_op op = (enum num_half_op)(round / 4 % 4);
+        for (int i = 0; i < NUM_HALF_ROW; i++) {
+            a[i] = (uint32_t)any_half(&state) << 16 | any_half(&state);
+            b[i] = (uint32_t)any_half(&state) << 16 | any_half(&state);
+            c[i] = (uint32_t)any_half(&state) << 16 | any_half(&state);
+        }
+        num_half_row(op, out, a, b, c, flip_a, flip_c);
+        for (int i = 0; i < NUM_HALF_ROW; i++) {
+            const uint32_t left = a[i] ^ flip_a, third = c[i] ^ flip_c;
+            const uint32_t expected = op == NUM_HALF_ADD   ? num_add_f16x2(left, b[i], 0)
+                                      : op == NUM_HALF_SUB ? num_sub_f16x2(left, b[i], 0)
+                                      : op == NUM_HALF_MUL ? num_mul_f16x2(left, b[i], 0)
+                                                           : num_fma_f16x2(left, b[i], third, 0);
+            if (out[i] != expected)
+                fail_msg("operation %d of 0x%08x, 0x%08x, 0x%08x: 0x%08x instead of 0x%08x",
+                         (int)op, left, b[i], third, out[i], expected);
+        }
+    }
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -389,6 +430,9 @@ int main(void)
         cmocka_unit_test(arithmetic_rounds_once),
         cmocka_unit_test(bf16_products_may_underflow),
         cmocka_unit_test(flags_flush_saturate_and_clip),
+#ifdef __x86_64__
+        cmocka_unit_test(rows_are_computed_as_single_values_are),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -355,35 +355,123 @@ bool sim_access_given(struct sim_warp *warp, const struct sim_uop *op, uint32_t 
 static const uint64_t steps_64[2][LANES] = {STEPS(4), STEPS(8)};
 static const uint32_t steps_32[2][LANES] = {STEPS(4), STEPS(8)};
 
-#define DEFINE_SHAPE(bits)                                                                   \
-    static inline enum sim_reach shape_##bits(const uint##bits##_t *address, uint32_t bytes) \
-    {                                                                                        \
-        const uint##bits##_t *steps = steps_##bits[bytes == 8];                              \
-        uint##bits##_t first = address[0], apart = 0, gap = 0;                               \
-        for (int i = 0; i < LANES; i++) {                                                    \
-            apart |= address[i] ^ first;                                                     \
-            gap |= address[i] ^ (first + steps[i]);                                          \
-        }                                                                                    \
-        return !gap ? REACH_ROW : !apart ? REACH_ONE : REACH_EACH;                           \
+// The distances between some lanes say which shape is possible, so that only one has to be checked.
+#define DEFINE_SHAPE(bits)                                                                     \
+    static inline __attribute__((always_inline)) enum sim_reach shape_##bits(                  \
+        const uint##bits##_t *address, uint32_t bytes)                                         \
+    {                                                                                          \
+        const uint##bits##_t *steps = steps_##bits[bytes == 8];                                \
+        const uint##bits##_t first = address[0], second = address[HALF];                       \
+        const uint##bits##_t span = address[LANES - 1] - first;                                \
+        uint##bits##_t other = 0;                                                              \
+        if (span == (LANES - 1) * bytes) {                                                     \
+            for (int i = 0; i < LANES; i++)                                                    \
+                other |= address[i] ^ (first + steps[i]);                                      \
+            return other ? REACH_EACH : REACH_ROW;                                             \
+        }                                                                                      \
+        if (!span) {                                                                           \
+            for (int i = 0; i < LANES; i++)                                                    \
+                other |= address[i] ^ first;                                                   \
+            return other ? REACH_EACH : REACH_ONE;                                             \
+        }                                                                                      \
+        const uint##bits##_t spans = address[LANES - 1] - second;                              \
+        if (address[HALF - 1] - first != spans || (spans && spans != (HALF - 1) * bytes))      \
+            return REACH_EACH;                                                                 \
+        if (!spans) {                                                                          \
+            for (int i = 0; i < HALF; i++)                                                     \
+                other |= (address[i] ^ first) | (address[HALF + i] ^ second);                  \
+            return other ? REACH_EACH : REACH_ONES;                                            \
+        }                                                                                      \
+        for (int i = 0; i < HALF; i++)                                                         \
+            other |=                                                                           \
+                (address[i] ^ (first + steps[i])) | (address[HALF + i] ^ (second + steps[i])); \
+        return other ? REACH_EACH : REACH_ROWS;                                                \
     }
 DEFINE_SHAPE(64)
 DEFINE_SHAPE(32)
 
-// Classifies 32 active lanes with global addresses. Returns REACH_EACH unless they form a row or
-// share an address, and lie inside the object.
+// Returns the bytes that a shape covers from pointer[0] on, and from pointer[HALF] on if it has two
+// parts.
+static inline uint32_t span_of(enum sim_reach shape, uint32_t bytes)
+{
+    return shape == REACH_ROW ? LANES * bytes : shape == REACH_ROWS ? HALF * bytes : bytes;
+}
+
+static inline bool has_two(enum sim_reach shape)
+{
+    return shape == REACH_ONES || shape == REACH_ROWS;
+}
+
+// Classifies 32 active lanes with global addresses. Returns REACH_EACH if they have no shape, or
+// do not lie inside the object.
 static inline __attribute__((always_inline)) enum sim_reach
 reach_within(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
              const struct sim_seen *seen, struct sim_access *access)
 {
     const uint64_t *base = source(warp, op->a);
-    uint64_t at = base[0] + (uint64_t)op->offset;
-    enum sim_reach shape = shape_64(base, bytes);
-    uint32_t span = shape == REACH_ROW ? LANES * bytes : bytes;
+    const uint64_t at = base[0] + (uint64_t)op->offset;
+    const enum sim_reach shape = shape_64(base, bytes);
+    const uint32_t span = span_of(shape, bytes);
     if (shape == REACH_EACH || at & (bytes - 1) || !is_inside(seen, at, span))
         return REACH_EACH;
     access->pointer[0] = (unsigned char *)(uintptr_t)at;
+    if (has_two(shape)) {
+        const uint64_t second = base[HALF] + (uint64_t)op->offset;
+        if (second & (bytes - 1) || !is_inside(seen, second, span))
+            return REACH_EACH;
+        access->pointer[HALF] = (unsigned char *)(uintptr_t)second;
+    }
     warp->global_bytes += (uint64_t)LANES * bytes;
     return shape;
+}
+
+// Sets the pointers of lanes whose addresses are aligned and lie inside the object. Returns false
+// if those of an active lane do not. Inactive lanes get the pointer of an active one.
+static __attribute__((noinline)) bool each_within(struct sim_warp *warp, const struct sim_uop *op,
+                                                  uint32_t bytes, const struct sim_seen *seen,
+                                                  struct sim_access *access)
+{
+    if (seen->size < bytes || seen->size > INT64_MAX)
+        return false;
+    const uint64_t *base = source(warp, op->a);
+    const uint64_t start = seen->start, last = seen->size - bytes;
+    const uint64_t offset = (uint64_t)op->offset, first = base[__builtin_ctz(warp->mask)];
+    uint64_t outside = 0, odd = 0;
+    for (int i = 0; i < LANES; i++) {
+        const uint64_t address = (warp->lanes[i] ? base[i] : first) + offset, at = address - start;
+        outside |= at | (last - at); // the highest bit is set if at > last
+        odd |= address;
+        access->pointer[i] = (unsigned char *)(uintptr_t)address;
+    }
+    if (outside >> 63 || odd & (bytes - 1))
+        return false;
+    warp->global_bytes += (uint64_t)__builtin_popcount(warp->mask) * bytes;
+    return true;
+}
+
+// The same for addresses of shared memory in 32-bit registers.
+static inline __attribute__((always_inline)) bool each_shared(struct sim_warp *warp,
+                                                              const struct sim_uop *op,
+                                                              uint32_t bytes,
+                                                              struct sim_access *access)
+{
+    const struct sim_block *block = warp->block;
+    if (block->shared_bytes < bytes || block->shared_bytes > INT32_MAX)
+        return false;
+    const uint32_t *base = source(warp, op->a);
+    const uint32_t offset = (uint32_t)op->offset, last = block->shared_bytes - bytes;
+    const uint32_t first = base[__builtin_ctz(warp->mask)];
+    uint32_t outside = 0, odd = 0;
+    for (int i = 0; i < LANES; i++) {
+        const uint32_t at = (warp->lanes[i] ? base[i] : first) + offset;
+        outside |= at | (last - at);
+        odd |= at;
+        access->pointer[i] = (unsigned char *)((uintptr_t)block->shared + at);
+    }
+    if (outside >> 31 || odd & (bytes - 1))
+        return false;
+    warp->shared_bytes += (uint64_t)__builtin_popcount(warp->mask) * bytes;
+    return true;
 }
 
 // The slow path, if the access is not in the object that was seen last. Inlining it would cost its
@@ -393,36 +481,66 @@ reach_beside(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
              enum sim_access_kind kind, struct sim_access *access)
 {
     const struct sim_seen *heap = heap_seen_by(warp, op);
-    enum sim_reach shape = heap->size ? reach_within(warp, op, bytes, heap, access) : REACH_EACH;
+    enum sim_reach shape = heap->size && warp->mask == ALL_LANES
+                               ? reach_within(warp, op, bytes, heap, access)
+                               : REACH_EACH;
     if (shape != REACH_EACH)
         return shape;
-    return sim_access_lanes(warp, op, bytes, kind, access) ? REACH_EACH : REACH_NOTHING;
+    if (!sim_access_lanes(warp, op, bytes, kind, access))
+        return REACH_NOTHING;
+    unsigned char *const first = access->pointer[__builtin_ctz(warp->mask)];
+    for (int i = 0; i < LANES; i++)
+        access->pointer[i] = warp->lanes[i] ? access->pointer[i] : first;
+    return REACH_EACH;
+}
+
+static inline __attribute__((always_inline)) enum sim_reach reach_shared(struct sim_warp *warp,
+                                                                         const struct sim_uop *op,
+                                                                         uint32_t bytes,
+                                                                         struct sim_access *access)
+{
+    const uint32_t *base = source(warp, op->a);
+    const struct sim_block *block = warp->block;
+    const uint32_t at = base[0] + (uint32_t)op->offset;
+    const enum sim_reach shape = shape_32(base, bytes);
+    const uint32_t span = span_of(shape, bytes);
+    if (shape == REACH_EACH || at & (bytes - 1) || at >= block->shared_bytes ||
+        block->shared_bytes - at < span)
+        return REACH_EACH;
+    access->pointer[0] = block->shared + at;
+    if (has_two(shape)) {
+        const uint32_t second = base[HALF] + (uint32_t)op->offset;
+        if (second & (bytes - 1) || second >= block->shared_bytes ||
+            block->shared_bytes - second < span)
+            return REACH_EACH;
+        access->pointer[HALF] = block->shared + second;
+    }
+    warp->shared_bytes += (uint64_t)LANES * bytes;
+    return shape;
 }
 
 static inline __attribute__((always_inline)) enum sim_reach
 reach_bytes(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
             enum sim_access_kind kind, struct sim_access *access)
 {
-    uint32_t based = op->flags & (ADDRESS_WIDE | ADDRESS_NONE);
-    if (warp->mask == ALL_LANES && !warp->logged && based == ADDRESS_WIDE &&
-        op->space != PTX_SPACE_SHARED && op->space != PTX_SPACE_LOCAL) {
-        enum sim_reach shape = reach_within(warp, op, bytes, seen_by(warp, op), access);
-        return shape != REACH_EACH ? shape : reach_beside(warp, op, bytes, kind, access);
-    }
-    if (warp->mask == ALL_LANES && !warp->logged && !based && op->space == PTX_SPACE_SHARED) {
-        const uint32_t *base = source(warp, op->a);
-        const struct sim_block *block = warp->block;
-        uint32_t at = base[0] + (uint32_t)op->offset;
-        enum sim_reach shape = shape_32(base, bytes);
-        uint32_t span = shape == REACH_ROW ? LANES * bytes : bytes;
-        if (shape != REACH_EACH && !(at & (bytes - 1)) && at < block->shared_bytes &&
-            block->shared_bytes - at >= span) {
-            access->pointer[0] = block->shared + at;
-            warp->shared_bytes += (uint64_t)LANES * bytes;
+    const uint32_t based = op->flags & (ADDRESS_WIDE | ADDRESS_NONE);
+    if (warp->logged)
+        return reach_beside(warp, op, bytes, kind, access);
+    if (based == ADDRESS_WIDE && op->space != PTX_SPACE_SHARED && op->space != PTX_SPACE_LOCAL) {
+        const struct sim_seen *seen = seen_by(warp, op);
+        enum sim_reach shape = REACH_EACH;
+        if (warp->mask == ALL_LANES)
+            shape = reach_within(warp, op, bytes, seen, access);
+        if (shape != REACH_EACH || each_within(warp, op, bytes, seen, access))
             return shape;
-        }
+    } else if (!based && op->space == PTX_SPACE_SHARED) {
+        enum sim_reach shape = REACH_EACH;
+        if (warp->mask == ALL_LANES)
+            shape = reach_shared(warp, op, bytes, access);
+        if (shape != REACH_EACH || each_shared(warp, op, bytes, access))
+            return shape;
     }
-    return sim_access_lanes(warp, op, bytes, kind, access) ? REACH_EACH : REACH_NOTHING;
+    return reach_beside(warp, op, bytes, kind, access);
 }
 
 enum sim_reach sim_access_reach_4(struct sim_warp *warp, const struct sim_uop *op,
@@ -435,6 +553,32 @@ enum sim_reach sim_access_reach_8(struct sim_warp *warp, const struct sim_uop *o
                                   enum sim_access_kind kind, struct sim_access *access)
 {
     return reach_bytes(warp, op, 8, kind, access);
+}
+
+static inline __attribute__((always_inline)) bool
+each_bytes(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
+           enum sim_access_kind kind, struct sim_access *access)
+{
+    const uint32_t based = op->flags & (ADDRESS_WIDE | ADDRESS_NONE);
+    if (!warp->logged && based == ADDRESS_WIDE && op->space != PTX_SPACE_SHARED &&
+        op->space != PTX_SPACE_LOCAL && each_within(warp, op, bytes, seen_by(warp, op), access))
+        return true;
+    if (!warp->logged && !based && op->space == PTX_SPACE_SHARED &&
+        each_shared(warp, op, bytes, access))
+        return true;
+    return sim_access_lanes(warp, op, bytes, kind, access);
+}
+
+bool sim_access_each_4(struct sim_warp *warp, const struct sim_uop *op, enum sim_access_kind kind,
+                       struct sim_access *access)
+{
+    return each_bytes(warp, op, 4, kind, access);
+}
+
+bool sim_access_each_8(struct sim_warp *warp, const struct sim_uop *op, enum sim_access_kind kind,
+                       struct sim_access *access)
+{
+    return each_bytes(warp, op, 8, kind, access);
 }
 
 const unsigned char *sim_access_check(struct sim_warp *warp, const struct sim_uop *op, int lane,

@@ -18,18 +18,29 @@ struct sim_access {
 bool sim_access_lanes(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
                       enum sim_access_kind kind, struct sim_access *access);
 
-// How the lanes of an access are arranged. For REACH_ONE and REACH_ROW only pointer[0] is set.
+// How the lanes of an access are arranged. A half is 16 lanes: in a block that is 16 threads wide,
+// a row of the block.
 enum sim_reach {
     REACH_NOTHING, // the launch has failed
-    REACH_ONE,     // all 32 lanes have the same address
-    REACH_ROW,     // all 32 lanes are adjacent, in order
-    REACH_EACH,    // pointer[] is set for each active lane
+    REACH_ONE,     // all 32 lanes have the same address: only pointer[0] is set
+    REACH_ROW,     // all 32 lanes are adjacent, in order: only pointer[0] is set
+    REACH_ONES,    // each half has the same address: only pointer[0] and pointer[HALF] are set
+    REACH_ROWS,    // each half is adjacent, in order: only pointer[0] and pointer[HALF] are set
+    REACH_EACH,    // pointer[] is set for each lane; an inactive one has that of an active one
 };
+enum { HALF = LANES / 2 };
 // sim_access_lanes() for 4 or 8 bytes a lane, which also classifies the access.
 enum sim_reach sim_access_reach_4(struct sim_warp *warp, const struct sim_uop *op,
                                   enum sim_access_kind kind, struct sim_access *access);
 enum sim_reach sim_access_reach_8(struct sim_warp *warp, const struct sim_uop *op,
                                   enum sim_access_kind kind, struct sim_access *access);
+
+// sim_access_lanes() for 4 or 8 bytes a lane, faster where all lanes touch the object that the
+// instruction touched last.
+bool sim_access_each_4(struct sim_warp *warp, const struct sim_uop *op, enum sim_access_kind kind,
+                       struct sim_access *access);
+bool sim_access_each_8(struct sim_warp *warp, const struct sim_uop *op, enum sim_access_kind kind,
+                       struct sim_access *access);
 
 // The two halves of sim_access_lanes(), for instructions that touch several places in each lane.
 // sim_access_addresses() computes the addresses; sim_access_given() does the rest with the

@@ -135,6 +135,121 @@ static enum sim_step atomic(struct sim_warp *warp, const struct sim_uop *op)
     return STEP_NEXT;
 }
 
+// --- The most frequent forms: one word of 32 or 64 bits ------------------------------------------
+
+// A lane's turn. `old` is the word before it, and `action` sets it.
+#define WORD_ATOMIC(name, bits, bytes, action)                                          \
+    static enum sim_step name##_##bits(struct sim_warp *warp, const struct sim_uop *op) \
+    {                                                                                   \
+        struct sim_access access;                                                       \
+        if (warp->logged)                                                               \
+            return atomic(warp, op);                                                    \
+        if (!sim_access_each_##bytes(warp, op, ACCESS_ATOMIC, &access))                 \
+            return STEP_STOP;                                                           \
+        const lane_u##bits *values = source(warp, op->b);                               \
+        const lane_u##bits *others = op->c == NO_SLOT ? values : source(warp, op->c);   \
+        lane_u##bits *out = op->d == NO_SLOT ? NULL : target(warp, op->d);              \
+        for (uint32_t left = warp->mask; left; left &= left - 1) {                      \
+            const int i = __builtin_ctz(left);                                          \
+            lane_u##bits *word = (lane_u##bits *)(void *)access.pointer[i];             \
+            uint##bits##_t old;                                                         \
+            const uint##bits##_t value = values[i], other = others[i];                  \
+            (void)other;                                                                \
+            action;                                                                     \
+            if (out)                                                                    \
+                out[i] = old;                                                           \
+        }                                                                               \
+        return STEP_NEXT;                                                               \
+    }
+
+// The word changes only if it is worse than the value.
+#define IMPROVE(signed_type, worse)                                                 \
+    old = __atomic_load_n(word, __ATOMIC_SEQ_CST);                                  \
+    while ((signed_type)old worse(signed_type) value &&                             \
+           !__atomic_compare_exchange_n(word, &old, value, false, __ATOMIC_SEQ_CST, \
+                                        __ATOMIC_SEQ_CST))                          \
+    continue
+
+#define WORD_ATOMICS(bits, bytes)                                                            \
+    WORD_ATOMIC(and, bits, bytes, old = __atomic_fetch_and(word, value, __ATOMIC_SEQ_CST))   \
+    WORD_ATOMIC(or, bits, bytes, old = __atomic_fetch_or(word, value, __ATOMIC_SEQ_CST))     \
+    WORD_ATOMIC(xor, bits, bytes, old = __atomic_fetch_xor(word, value, __ATOMIC_SEQ_CST))   \
+    WORD_ATOMIC(exch, bits, bytes, old = __atomic_exchange_n(word, value, __ATOMIC_SEQ_CST)) \
+    WORD_ATOMIC(cas, bits, bytes, old = value; __atomic_compare_exchange_n(                  \
+                    word, &old, other, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))           \
+    WORD_ATOMIC(min_u, bits, bytes, IMPROVE(uint##bits##_t, >))                              \
+    WORD_ATOMIC(max_u, bits, bytes, IMPROVE(uint##bits##_t, <))                              \
+    WORD_ATOMIC(min_s, bits, bytes, IMPROVE(int##bits##_t, >))                               \
+    WORD_ATOMIC(max_s, bits, bytes, IMPROVE(int##bits##_t, <))
+WORD_ATOMICS(32, 4)
+WORD_ATOMICS(64, 8)
+
+// Lanes that add to the same word add once together. Each gets what it would get if they took turns
+// in order.
+#define ADD(bits, bytes)                                                                          \
+    static enum sim_step add_##bits(struct sim_warp *warp, const struct sim_uop *op)              \
+    {                                                                                             \
+        struct sim_access access;                                                                 \
+        if (warp->logged)                                                                         \
+            return atomic(warp, op);                                                              \
+        if (!sim_access_each_##bytes(warp, op, ACCESS_ATOMIC, &access))                           \
+            return STEP_STOP;                                                                     \
+        const lane_u##bits *values = source(warp, op->b);                                         \
+        lane_u##bits *out = op->d == NO_SLOT ? NULL : target(warp, op->d);                        \
+        uint##bits##_t total = 0;                                                                 \
+        unsigned char *const first = access.pointer[__builtin_ctz(warp->mask)];                   \
+        uintptr_t apart = 0;                                                                      \
+        for (int i = 0; i < LANES; i++) {                                                         \
+            const uint##bits##_t active = (uint##bits##_t)(int##bits##_t)(int32_t)warp->lanes[i]; \
+            total += values[i] & active;                                                          \
+            apart |= ((uintptr_t)access.pointer[i] ^ (uintptr_t)first) &                          \
+                     (uintptr_t)(int64_t)(int32_t)warp->lanes[i];                                 \
+        }                                                                                         \
+        if (!apart) {                                                                             \
+            uint##bits##_t old =                                                                  \
+                __atomic_fetch_add((lane_u##bits *)(void *)first, total, __ATOMIC_SEQ_CST);       \
+            for (uint32_t left = out ? warp->mask : 0; left; left &= left - 1) {                  \
+                const int i = __builtin_ctz(left);                                                \
+                const uint##bits##_t value = values[i];                                           \
+                out[i] = old;                                                                     \
+                old += value;                                                                     \
+            }                                                                                     \
+            return STEP_NEXT;                                                                     \
+        }                                                                                         \
+        for (uint32_t left = warp->mask; left; left &= left - 1) {                                \
+            const int i = __builtin_ctz(left);                                                    \
+            const uint##bits##_t old = __atomic_fetch_add(                                        \
+                (lane_u##bits *)(void *)access.pointer[i], values[i], __ATOMIC_SEQ_CST);          \
+            if (out)                                                                              \
+                out[i] = old;                                                                     \
+        }                                                                                         \
+        return STEP_NEXT;                                                                         \
+    }
+ADD(32, 4)
+ADD(64, 8)
+
+// Returns the handler for one word, or NULL if the form is not a frequent one.
+static sim_handler *frequent(const struct ptx_form *form, enum ptx_type type)
+{
+    const struct ptx_type_info *info = ptx_type_info(type);
+    const bool wide = info->bits == 64, is_signed = info->kind == PTX_CLASS_SIGNED;
+    if (form->vec > 1 || (info->bits != 32 && !wide) || info->kind == PTX_CLASS_FLOAT)
+        return NULL;
+    switch (form->operation) {
+    case PTX_MOD_ADD: return wide ? add_64 : add_32;
+    case PTX_MOD_AND: return wide ? and_64 : and_32;
+    case PTX_MOD_OR: return wide ? or_64 : or_32;
+    case PTX_MOD_XOR: return wide ? xor_64 : xor_32;
+    case PTX_MOD_EXCH: return wide ? exch_64 : exch_32;
+    case PTX_MOD_CAS: return wide ? cas_64 : cas_32;
+    case PTX_MOD_MIN:
+        return is_signed ? (wide ? min_s_64 : min_s_32) : (wide ? min_u_64 : min_u_32);
+    case PTX_MOD_MAX:
+        return is_signed ? (wide ? max_s_64 : max_s_32) : (wide ? max_u_64 : max_u_32);
+    default: return NULL;
+    }
+}
+
 bool sim_choose_atomic(struct sim_decoder *decoder, const struct ptx_instr *instr,
                        struct sim_uop *op)
 {
@@ -178,6 +293,7 @@ bool sim_choose_atomic(struct sim_decoder *decoder, const struct ptx_instr *inst
             op->c = sim_decode_typed(decoder, instr, &instr->operands[at + 2], type);
         op->d = returns ? sim_decode_target(decoder, instr, &instr->operands[0]) : NO_SLOT;
     }
-    op->run = atomic;
+    sim_handler *word = frequent(form, type);
+    op->run = word ? word : atomic;
     return true;
 }

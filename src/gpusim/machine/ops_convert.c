@@ -14,6 +14,13 @@ UNARY(f32_from_s32, f32, s32, (float)a)
 UNARY(f32_from_u32, f32, u32, (float)a)
 UNARY(u32_from_u16, u32, u32, (uint16_t)a)
 UNARY(s32_from_s16, s32, u32, (int16_t)a)
+UNARY(f64_from_s32, f64, s32, (double)a)
+UNARY(f64_from_u32, f64, u32, (double)a)
+UNARY(f64_from_f32, f64, f32, num_f64_from_f32(a, 0))
+UNARY(f32_from_f64, f32, f64, num_f32_from_f64(a, NUM_RN, 0))
+UNARY(f32_from_f16, f32, u32, num_f32_from_f32(num_f32_from_f16((uint16_t)a), 0))
+UNARY(f16_from_f32, u32, f32, num_f16_from_f32(a, NUM_RN, 0))
+UNARY(s32_from_f32_rz, u32, f32, (uint32_t)num_int_from_f32(a, 32, true, NUM_RZ, 0))
 
 // Describes a conversion; op->extra points to it.
 struct conversion {
@@ -205,8 +212,23 @@ static sim_handler *frequent(const struct conversion *cvt, const struct sim_uop 
 {
     enum ptx_type from = (enum ptx_type)cvt->from, to = (enum ptx_type)cvt->to;
     bool plain = !cvt->flags && !cvt->saturate && cvt->round == NUM_RN;
+    const bool narrow = !(op->mode & (TO_WIDE | TO_HALF));
+    if (from == PTX_F32 && to == PTX_S32 && cvt->round == NUM_RZ && !cvt->flags && narrow)
+        return s32_from_f32_rz;
     if (!plain)
         return NULL;
+    if (from == PTX_S32 && to == PTX_F64)
+        return f64_from_s32;
+    if (from == PTX_U32 && to == PTX_F64)
+        return f64_from_u32;
+    if (from == PTX_F32 && to == PTX_F64)
+        return f64_from_f32;
+    if (from == PTX_F64 && to == PTX_F32 && narrow)
+        return f32_from_f64;
+    if (from == PTX_F16 && to == PTX_F32 && narrow)
+        return f32_from_f16;
+    if (from == PTX_F32 && to == PTX_F16 && !(op->mode & TO_WIDE))
+        return f16_from_f32;
     if (from == PTX_S32 && to == PTX_S64)
         return s64_from_s32;
     if (from == PTX_U32 && (to == PTX_U64 || to == PTX_S64))

@@ -4,6 +4,7 @@
 #include "families.h"
 #include "gpusim/numbers/approx.h"
 #include "gpusim/numbers/half.h"
+#include "gpusim/numbers/half_row.h"
 #include "gpusim/numbers/numbers.h"
 #include "ops.h"
 
@@ -71,6 +72,35 @@ UNARY(tanh_bf16, u32, u32, num_tanh_approx_bf16(H(a)))
 UNARY(tanh_f16x2, u32, u32, num_tanh_approx_f16x2(a))
 UNARY(tanh_bf16x2, u32, u32, num_tanh_approx_bf16x2(a))
 
+// All lanes at once, for processors that can. In a single f16, the upper half is computed too.
+#ifdef __F16C__
+static enum sim_step half_row(struct sim_warp *warp, const struct sim_uop *op)
+{
+    uint32_t result[LANES];
+    num_half_row((enum num_half_op)op->mode, result, source(warp, op->a), source(warp, op->b),
+                 op->c == NO_SLOT ? NULL : source(warp, op->c), FLIP_A, FLIP_C);
+    lane_u32 *out = target(warp, op->d);
+    const uint32_t keep = op->target;
+    OVER_LANES(lane_u32, out, (void)0, result[i] & keep);
+    return STEP_NEXT;
+}
+#endif
+
+static void use_row(struct sim_uop *op, enum num_half_op what, enum ptx_type type)
+{
+    (void)what;
+#ifdef __F16C__
+    if (op->flags || (type != PTX_F16 && type != PTX_F16X2))
+        return;
+    op->mode = (uint8_t)what;
+    op->target = type == PTX_F16 ? UINT16_MAX : UINT32_MAX;
+    op->run = half_row;
+#else
+    (void)op;
+    (void)type;
+#endif
+}
+
 #define ROW(name)                                            \
     {                                                        \
         name##_f16, name##_bf16, name##_f16x2, name##_bf16x2 \
@@ -106,6 +136,7 @@ bool sim_choose_half_contracted(struct sim_decoder *decoder, const struct ptx_in
     op->flags = flags_of(instr->form);
     op->offset =
         (contraction->negate_product ? signs : 0) | (contraction->negate_addend ? signs << 32 : 0);
+    use_row(op, NUM_HALF_FMA, (enum ptx_type)instr->form->types[0]);
     fill_contracted(decoder, instr, contraction, op);
     return true;
 }
@@ -128,12 +159,25 @@ bool sim_choose_half(struct sim_decoder *decoder, const struct ptx_instr *instr,
     if (form->round && form->round != PTX_MOD_RN)
         sim_decode_refuse(decoder, instr, "a rounding other than to nearest, of 16 bits");
     switch (ptx_op(instr)) {
-    case PTX_OP_ADD: op->run = adds[row]; break;
-    case PTX_OP_SUB: op->run = subs[row]; break;
-    case PTX_OP_MUL: op->run = muls[row]; break;
+    case PTX_OP_ADD:
+        op->run = adds[row];
+        use_row(op, NUM_HALF_ADD, type);
+        break;
+    case PTX_OP_SUB:
+        op->run = subs[row];
+        use_row(op, NUM_HALF_SUB, type);
+        break;
+    case PTX_OP_MUL:
+        op->run = muls[row];
+        use_row(op, NUM_HALF_MUL, type);
+        break;
     case PTX_OP_MIN: op->run = mins[row]; break;
     case PTX_OP_MAX: op->run = maxs[row]; break;
-    case PTX_OP_FMA: op->run = (oob ? oobs : fmas)[row]; break;
+    case PTX_OP_FMA:
+        op->run = (oob ? oobs : fmas)[row];
+        if (!oob)
+            use_row(op, NUM_HALF_FMA, type);
+        break;
     case PTX_OP_ABS: op->run = abss[row]; break;
     case PTX_OP_NEG: op->run = negs[row]; break;
     case PTX_OP_EX2: op->run = ex2s[row]; break;

@@ -63,28 +63,58 @@ static enum sim_step load(struct sim_warp *warp, const struct sim_uop *op)
     return STEP_NEXT;
 }
 
-// The most frequent forms: one register of 32 or 64 bits.
-#define LOAD(bits, bytes)                                                             \
-    static enum sim_step load_##bits(struct sim_warp *warp, const struct sim_uop *op) \
-    {                                                                                 \
-        struct sim_access access;                                                     \
-        lane_u##bits *out = target(warp, op->d);                                      \
-        switch (sim_access_reach_##bytes(warp, op, ACCESS_LOAD, &access)) {           \
-        case REACH_NOTHING: return STEP_STOP;                                         \
-        case REACH_ROW: memcpy(out, access.pointer[0], sizeof(*out) * LANES); break;  \
-        case REACH_ONE: {                                                             \
-            lane_u##bits value = *(const lane_u##bits *)access.pointer[0];            \
-            for (int i = 0; i < LANES; i++)                                           \
-                out[i] = value;                                                       \
-            break;                                                                    \
-        }                                                                             \
-        default:                                                                      \
-            for (uint32_t left = warp->mask; left; left &= left - 1) {                \
-                int i = __builtin_ctz(left);                                          \
-                out[i] = *(const lane_u##bits *)access.pointer[i];                    \
-            }                                                                         \
-        }                                                                             \
-        return STEP_NEXT;                                                             \
+// The most frequent forms: one register of 32 or 64 bits. If many lanes are active, all load,
+// because a loop without branches is faster than one over active lanes.
+enum { MANY_LANES = 10 };
+#define LOAD(bits, bytes)                                                                      \
+    static void load_shape_##bits(struct sim_warp *warp, enum sim_reach shape,                 \
+                                  const struct sim_access *access, lane_u##bits *out)          \
+    {                                                                                          \
+        const unsigned char *const *from = (const unsigned char *const *)access->pointer;      \
+        if (shape == REACH_ROWS) {                                                             \
+            memcpy(out, from[0], sizeof(*out) * HALF);                                         \
+            memcpy(out + HALF, from[HALF], sizeof(*out) * HALF);                               \
+        } else if (shape == REACH_ONES) {                                                      \
+            const lane_u##bits first = *(const lane_u##bits *)from[0];                         \
+            const lane_u##bits second = *(const lane_u##bits *)from[HALF];                     \
+            for (int i = 0; i < HALF; i++)                                                     \
+                out[i] = first;                                                                \
+            for (int i = HALF; i < LANES; i++)                                                 \
+                out[i] = second;                                                               \
+        } else if (__builtin_popcount(warp->mask) >= MANY_LANES) {                             \
+            lane_u##bits value[LANES];                                                         \
+            for (int i = 0; i < LANES; i += 4) {                                               \
+                value[i] = *(const lane_u##bits *)from[i];                                     \
+                value[i + 1] = *(const lane_u##bits *)from[i + 1];                             \
+                value[i + 2] = *(const lane_u##bits *)from[i + 2];                             \
+                value[i + 3] = *(const lane_u##bits *)from[i + 3];                             \
+            }                                                                                  \
+            OVER_LANES(lane_u##bits, out, (void)0, value[i]);                                  \
+        } else {                                                                               \
+            for (uint32_t left = warp->mask; left; left &= left - 1) {                         \
+                const int i = __builtin_ctz(left);                                             \
+                out[i] = *(const lane_u##bits *)from[i];                                       \
+            }                                                                                  \
+        }                                                                                      \
+    }                                                                                          \
+                                                                                               \
+    static enum sim_step load_##bits(struct sim_warp *warp, const struct sim_uop *op)          \
+    {                                                                                          \
+        struct sim_access access;                                                              \
+        lane_u##bits *out = target(warp, op->d);                                               \
+        const enum sim_reach shape = sim_access_reach_##bytes(warp, op, ACCESS_LOAD, &access); \
+        if (shape == REACH_NOTHING)                                                            \
+            return STEP_STOP;                                                                  \
+        if (shape == REACH_ROW) {                                                              \
+            memcpy(out, access.pointer[0], sizeof(*out) * LANES);                              \
+        } else if (shape == REACH_ONE) {                                                       \
+            const lane_u##bits value = *(const lane_u##bits *)access.pointer[0];               \
+            for (int i = 0; i < LANES; i++)                                                    \
+                out[i] = value;                                                                \
+        } else {                                                                               \
+            load_shape_##bits(warp, shape, &access, out);                                      \
+        }                                                                                      \
+        return STEP_NEXT;                                                                      \
     }
 LOAD(32, 4)
 LOAD(64, 8)
@@ -117,7 +147,15 @@ LOAD_VECTOR(64)
         switch (sim_access_reach_##bytes(warp, op, ACCESS_STORE, &access)) {           \
         case REACH_NOTHING: return STEP_STOP;                                          \
         case REACH_ROW: memcpy(access.pointer[0], from, sizeof(*from) * LANES); break; \
+        case REACH_ROWS:                                                               \
+            memcpy(access.pointer[0], from, sizeof(*from) * HALF);                     \
+            memcpy(access.pointer[HALF], from + HALF, sizeof(*from) * HALF);           \
+            break;                                                                     \
         case REACH_ONE: *(lane_u##bits *)access.pointer[0] = from[LANES - 1]; break;   \
+        case REACH_ONES:                                                               \
+            *(lane_u##bits *)access.pointer[0] = from[HALF - 1];                       \
+            *(lane_u##bits *)access.pointer[HALF] = from[LANES - 1];                   \
+            break;                                                                     \
         default:                                                                       \
             for (uint32_t left = warp->mask; left; left &= left - 1) {                 \
                 int i = __builtin_ctz(left);                                           \

@@ -158,36 +158,47 @@ bool sim_decode_special(const struct ptx_operand *operand, struct sim_uop *op)
 
 static enum sim_step unpack(struct sim_warp *warp, const struct sim_uop *op)
 {
-    unsigned part = op->bytes * 8u;
+    const unsigned part = op->bytes * 8u;
+    const uint32_t keep = part == 32 ? UINT32_MAX : (1u << part) - 1;
     for (unsigned k = 0; k < op->count; k++) {
         if (op->list[k] == NO_SLOT)
             continue;
         lane_u32 *out = target(warp, op->list[k]);
-        uint64_t keep = part == 32 ? UINT32_MAX : (1u << part) - 1;
-        for (int i = 0; i < LANES; i++) {
-            uint64_t whole = op->flags == WIDE ? ((const lane_u64 *)source(warp, op->a))[i]
-                                               : ((const lane_u32 *)source(warp, op->a))[i];
-            if (warp->mask >> i & 1)
-                out[i] = (uint32_t)(whole >> k * part & keep);
+        const unsigned shift = k * part;
+        if (op->flags == WIDE) {
+            const lane_u64 *whole = source(warp, op->a);
+            OVER_LANES(lane_u32, out, (void)0, (uint32_t)(whole[i] >> shift) & keep);
+        } else {
+            const lane_u32 *whole = source(warp, op->a);
+            OVER_LANES(lane_u32, out, (void)0, whole[i] >> shift & keep);
         }
     }
     return STEP_NEXT;
 }
 
+// The destination may be the register of a part, so the whole value is computed first.
 static enum sim_step pack(struct sim_warp *warp, const struct sim_uop *op)
 {
-    unsigned part = op->bytes * 8u;
-    uint64_t keep = part == 32 ? UINT32_MAX : (1u << part) - 1;
-    for (int i = 0; i < LANES; i++) {
-        uint64_t whole = 0;
-        for (unsigned k = 0; k < op->count; k++)
-            whole |= (((const lane_u32 *)source(warp, op->list[k]))[i] & keep) << k * part;
-        if (!(warp->mask >> i & 1))
-            continue;
-        if (op->flags == WIDE)
-            ((lane_u64 *)target(warp, op->d))[i] = whole;
-        else
-            ((lane_u32 *)target(warp, op->d))[i] = (uint32_t)whole;
+    const unsigned part = op->bytes * 8u;
+    const uint32_t keep = part == 32 ? UINT32_MAX : (1u << part) - 1;
+    if (op->flags == WIDE) {
+        uint64_t whole[LANES] = {0};
+        for (unsigned k = 0; k < op->count; k++) {
+            const lane_u32 *in = source(warp, op->list[k]);
+            for (int i = 0; i < LANES; i++)
+                whole[i] |= (uint64_t)(in[i] & keep) << k * part;
+        }
+        lane_u64 *out = target(warp, op->d);
+        OVER_LANES(lane_u64, out, (void)0, whole[i]);
+    } else {
+        uint32_t whole[LANES] = {0};
+        for (unsigned k = 0; k < op->count; k++) {
+            const lane_u32 *in = source(warp, op->list[k]);
+            for (int i = 0; i < LANES; i++)
+                whole[i] |= (in[i] & keep) << k * part;
+        }
+        lane_u32 *out = target(warp, op->d);
+        OVER_LANES(lane_u32, out, (void)0, whole[i]);
     }
     return STEP_NEXT;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements instructions of several lanes of a warp: shuffles, votes, matches, reductions and warp
 // barriers. With .sync they wait until all lanes of their member mask have arrived.
+#include <string.h>
+
 #include "families.h"
 #include "ops.h"
 #include "warp.h"
@@ -49,6 +51,41 @@ static void give(uint32_t *to, uint32_t lanes, uint32_t value)
 
 enum shuffle { SHUFFLE_UP, SHUFFLE_DOWN, SHUFFLE_BFLY, SHUFFLE_IDX };
 
+// Shuffles 32 live lanes of which each has the same offset, without segments. Fills `result`, and
+// returns true and the lanes with a valid source; returns false for other shuffles.
+static bool shuffle_alike(const struct sim_uop *op, const lane_u32 *in, const lane_u32 *by,
+                          const lane_u32 *limits, uint32_t result[LANES], uint32_t *good)
+{
+    const uint32_t offset = by[0] & 31, clamp = op->mode == SHUFFLE_UP ? 0 : 31;
+    uint32_t apart = limits[0] ^ clamp;
+    for (int i = 0; i < LANES; i++)
+        apart |= (by[i] ^ by[0]) | (limits[i] ^ limits[0]);
+    if (apart)
+        return false;
+    const uint32_t moved = LANES - offset;
+    *good = ALL_LANES;
+    switch ((enum shuffle)op->mode) {
+    case SHUFFLE_UP:
+        memcpy(result, in, offset * sizeof(*result));
+        memcpy(result + offset, in, moved * sizeof(*result));
+        *good <<= offset;
+        return true;
+    case SHUFFLE_DOWN:
+        memcpy(result, in + offset, moved * sizeof(*result));
+        memcpy(result + moved, in + moved, offset * sizeof(*result));
+        *good >>= offset;
+        return true;
+    case SHUFFLE_BFLY:
+        for (uint32_t i = 0; i < LANES; i++)
+            result[i] = in[i ^ offset];
+        return true;
+    default:
+        for (int i = 0; i < LANES; i++)
+            result[i] = in[offset];
+        return true;
+    }
+}
+
 static enum sim_step shuffle(struct sim_warp *warp, const struct sim_uop *op)
 {
     if (!sim_warp_together(warp, op, members(warp, op->e)))
@@ -56,7 +93,9 @@ static enum sim_step shuffle(struct sim_warp *warp, const struct sim_uop *op)
     const lane_u32 *in = source(warp, op->a), *by = source(warp, op->b),
                    *limits = source(warp, op->c);
     uint32_t result[LANES], good = 0;
-    for (int i = 0; i < LANES; i++) {
+    const bool done =
+        (warp->mask & warp->live) == ALL_LANES && shuffle_alike(op, in, by, limits, result, &good);
+    for (int i = 0; i < LANES && !done; i++) {
         uint32_t lane = (uint32_t)i, offset = by[i] & 31, clamp = limits[i] & 31;
         uint32_t segment = limits[i] >> 8 & 31;
         uint32_t most = (lane & segment) | (clamp & ~segment), least = lane & segment;
