@@ -17,12 +17,15 @@ struct cli_record_request {
     struct cli_program_request program;
     struct cli_watching_request watching;
     const char *output;
+    const char *ranks; // NULL: all
     bool force, quiet, no_times, cold;
 };
 
 static const struct cli_option options[] = {
     {'o', "output", "FILE", "write the profile to FILE; default: PROGRAM-PID.glint"},
     {'f', "force", NULL, "replace an existing profile"},
+    {0, "ranks", "LIST",
+     "record only these ranks of a job, such as 0,3-7; the others run natively"},
     {0, "gpu-times", "on|off", "record GPU times; default: on; costs up to two events per call",
      .values = "on off"},
     {'q', "quiet", NULL, "print only errors"},
@@ -32,11 +35,22 @@ static const struct cli_option options[] = {
     {0, NULL, NULL, NULL},
 };
 
+// Returns false after a message.
+static bool take_ranks(struct cli_record_request *request, const char *list)
+{
+    request->ranks = list;
+    if (!event_ranks_valid(list))
+        cli_message("--ranks: '%s' is not a list of ranks such as 0,3-7", list);
+    return event_ranks_valid(list);
+}
+
 static bool take_option(void *user, const struct cli_option *option, const char *argument)
 {
     struct cli_record_request *request = user;
     if (strcmp(option->name, "cold-caches") == 0)
         return request->cold = true;
+    if (strcmp(option->name, "ranks") == 0)
+        return take_ranks(request, argument);
     if (strcmp(option->name, "gpu-times") == 0) {
         request->no_times = strcmp(argument, "off") == 0;
         return true;
@@ -50,6 +64,50 @@ static bool take_option(void *user, const struct cli_option *option, const char 
                    ? cli_watching_take_option(&request->watching, option, argument)
                    : cli_program_take_option(&request->program, option, argument);
     }
+}
+
+static const char *get_variable(void *user, const char *name)
+{
+    (void)user;
+    return getenv(name);
+}
+
+// Returns whether this glint was started for a rank that is not to be recorded.
+static bool is_left_out(const struct cli_record_request *request)
+{
+    struct event_rank rank;
+    event_rank_read(get_variable, NULL, &rank);
+    return request->ranks && rank.has_number && !event_ranks_have(request->ranks, rank.number);
+}
+
+// Becomes the program, without recording it. Returns only if that failed, after a message.
+static void run_natively(struct cli_record_request *request, char **arguments)
+{
+    struct base_buf path = {0};
+    request->program.watched = false;
+    if (cli_program_prepare(&request->program, arguments[0], &path)) {
+        execvp(path.text, arguments);
+        cli_message("cannot run %s: %m", arguments[0]);
+    }
+    base_buf_fini(&path);
+}
+
+// Checks the name of the profile. Returns false after a message.
+static bool check_output(const char *output)
+{
+    struct base_error error = {0};
+    if (!cli_recording_is_file(output))
+        return false;
+    const bool good = !output || record_pattern_check(output, &error);
+    if (!good)
+        cli_error(&error);
+    return good;
+}
+
+static bool set_ranks(const struct cli_record_request *request)
+{
+    return (request->ranks ? setenv(EVENT_RANKS_VARIABLE, request->ranks, 1)
+                           : unsetenv(EVENT_RANKS_VARIABLE)) == 0;
 }
 
 static int record(const struct cli_verb *verb, int argc, char **argv)
@@ -68,26 +126,40 @@ static int record(const struct cli_verb *verb, int argc, char **argv)
     struct base_error error = {0};
     struct record_outcome outcome = {0};
     int status = CLI_OWN_FAILURE;
-    bool prepared =
-        cli_recording_is_file(request.output) && cli_watching_prepare(&request.watching);
+    bool prepared = check_output(request.output);
+    if (prepared && is_left_out(&request)) {
+        run_natively(&request, argv + first);
+        return CLI_OWN_FAILURE;
+    }
+    prepared = prepared && cli_watching_prepare(&request.watching);
     if (prepared && request.cold && !(request.watching.probes & EVENT_PROBE_CACHE)) {
         cli_message("--cold-caches needs --analyses cache");
         prepared = false;
     }
     request.program.first_uses = prepared && cli_watching_has_first_uses(&request.watching);
     if (prepared && cli_program_prepare(&request.program, argv[first], &path) &&
+        set_ranks(&request) &&
         setenv(EVENT_TIMESTAMPS_VARIABLE, request.no_times ? "0" : "1", 1) == 0) {
         struct record_request recording = {.path = path.text,
                                            .arguments = argv + first,
                                            .output = request.output,
+                                           .is_pattern = request.output != NULL,
                                            .overwrite = request.force,
                                            .caches = request.watching.probes & EVENT_PROBE_CACHE,
                                            .cold_caches = request.cold,
                                            .settings = request.watching.settings,
                                            .setting_count = request.watching.setting_count};
+        // Messages are about the file's real name, if that is known.
+        char *output = request.output ? record_pattern_name(request.output) : NULL;
+        struct record_request shown = recording;
+        shown.output = output ? output : request.output;
         if (cli_recording_run(&recording, &outcome, &error) == BASE_OK) {
             signal(SIGPIPE, SIG_IGN); // keeps the exit status correct if no one reads stderr
-            cli_recording_report(&outcome, &recording, request.quiet);
+            if (!request.ranks || outcome.profile_count)
+                cli_recording_report(&outcome, &shown, request.quiet);
+            else if (!request.quiet)
+                cli_message("no process with a rank of %s used CUDA; no profile was written",
+                            request.ranks);
             if (!request.quiet) {
                 cli_watching_report_capture(&request.watching, &outcome);
                 cli_kernels_report(request.watching.kernels, &outcome);
@@ -95,8 +167,9 @@ static int record(const struct cli_verb *verb, int argc, char **argv)
             if (cli_recording_has_profile(&outcome))
                 status = cli_recording_end_as(outcome.status);
         } else {
-            cli_recording_report_failure(&recording, &error);
+            cli_recording_report_failure(&shown, &error);
         }
+        free(output);
         record_outcome_fini(&outcome);
     }
     base_buf_fini(&path);
@@ -114,10 +187,15 @@ const struct cli_verb cli_record = {
         "\n"
         "Each process that uses CUDA has its own profile: FILE for the program, FILE-PID (before\n"
         "the last dot) for another process, with -2 added if a process becomes another program.\n"
-        "If another glint is writing FILE, as when each rank of a job is recorded with the same\n"
-        "-o, this glint writes FILE-PID instead, also with -f. glint ends when all recorded\n"
-        "processes have ended. A profile is an SQLite file. It is readable while it is written,\n"
-        "and after any kind of end: see glint report and glint query.\n"
+        "If another glint is writing FILE, this glint writes FILE-PID instead, also with -f.\n"
+        "glint ends when all recorded processes have ended. A profile is an SQLite file. It is\n"
+        "readable while it is written, and after any kind of end: see glint report and glint\n"
+        "query.\n"
+        "\n"
+        "In FILE, %p is replaced by the process id, %h by the name of the host, %r by the rank,\n"
+        "%q{NAME} by an environment variable of the process, and %% by a percent sign. Under a\n"
+        "launcher such as mpirun, srun or torchrun, a FILE without %p, %r and %q gets -rankN\n"
+        "before the last dot. The launcher may run glint, or glint the launcher.\n"
         "\n"
         "Calls, objects and how long the program waits are always recorded. The analyses objects,\n"
         "elements, counts and values put probes into kernels: objects finds which objects each\n"

@@ -51,13 +51,15 @@ static int connect_to(const char *path)
     return -1;
 }
 
-static bool send_descriptor(int connection, int descriptor)
+static bool send_descriptor(int connection, int descriptor, struct base_str introduction)
 {
     char text[] = GREETING;
-    struct iovec part = {text, sizeof(text)};
+    const size_t more =
+        introduction.length < EVENT_INTRODUCTION ? introduction.length : EVENT_INTRODUCTION;
+    struct iovec parts[] = {{text, sizeof(text)}, {(void *)(uintptr_t)introduction.text, more}};
     union control control = {{0}};
-    struct msghdr message = {.msg_iov = &part,
-                             .msg_iovlen = 1,
+    struct msghdr message = {.msg_iov = parts,
+                             .msg_iovlen = more ? 2 : 1,
                              .msg_control = control.bytes,
                              .msg_controllen = sizeof(control.bytes)};
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);
@@ -65,7 +67,8 @@ static bool send_descriptor(int connection, int descriptor)
     header->cmsg_type = SCM_RIGHTS;
     header->cmsg_len = CMSG_LEN(sizeof(int));
     memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
-    return sendmsg(connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof(text);
+    return sendmsg(connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT) ==
+           (ssize_t)(sizeof(text) + more);
 }
 
 // Creates a ring of `slots` slots in a memfd and sets *memory to its descriptor. Returns NULL on
@@ -93,8 +96,9 @@ static struct event_ring *make_ring(uint32_t slots, int *memory)
     return NULL;
 }
 
-struct event_ring *event_ring_offer(const char *socket_path, uint32_t slots, uint32_t least,
-                                    size_t *bytes, enum event_refusal *refusal)
+struct event_ring *event_ring_offer(const char *socket_path, struct base_str introduction,
+                                    uint32_t slots, uint32_t least, size_t *bytes,
+                                    enum event_refusal *refusal)
 {
     struct event_ring *ring = NULL;
     int memory, connection = connect_to(socket_path);
@@ -109,7 +113,7 @@ struct event_ring *event_ring_offer(const char *socket_path, uint32_t slots, uin
     if (!ring)
         *refusal = EVENT_REFUSED_MEMORY;
     if (ring) {
-        const bool sent = send_descriptor(connection, memory);
+        const bool sent = send_descriptor(connection, memory, introduction);
         why = errno;
         close(memory);
         if (!sent) {
@@ -124,9 +128,10 @@ struct event_ring *event_ring_offer(const char *socket_path, uint32_t slots, uin
     return ring;
 }
 
-static int receive_descriptor(int connection)
+// Sockets of this kind pass a message of this size in one piece.
+static int receive_descriptor(int connection, struct base_buf *introduction)
 {
-    char text[sizeof(GREETING)] = "";
+    char text[sizeof(GREETING) + EVENT_INTRODUCTION] = "";
     struct iovec part = {text, sizeof(text)};
     union control control = {{0}};
     struct msghdr message = {.msg_iov = &part,
@@ -139,10 +144,13 @@ static int receive_descriptor(int connection)
     if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
         header->cmsg_len == CMSG_LEN(sizeof(int)))
         memcpy(&descriptor, CMSG_DATA(header), sizeof(int));
-    if (descriptor >= 0 && (got != (ssize_t)sizeof(text) || strcmp(text, GREETING) != 0)) {
+    if (descriptor >= 0 &&
+        (got < (ssize_t)sizeof(GREETING) || memcmp(text, GREETING, sizeof(GREETING)) != 0)) {
         close(descriptor);
         descriptor = -1;
     }
+    if (descriptor >= 0 && introduction)
+        base_buf_add(introduction, text + sizeof(GREETING), (size_t)got - sizeof(GREETING));
     return descriptor;
 }
 
@@ -165,7 +173,7 @@ static struct event_ring *map_ring(int memory, size_t *bytes)
 }
 
 struct event_ring *event_ring_accept(int connection, size_t *bytes, int *pid,
-                                     struct base_error *error)
+                                     struct base_buf *introduction, struct base_error *error)
 {
     struct ucred peer;
     socklen_t length = sizeof(peer);
@@ -174,7 +182,7 @@ struct event_ring *event_ring_accept(int connection, size_t *bytes, int *pid,
         base_fail(error, BASE_CONFLICT, "a process of another user offered records");
         return NULL;
     }
-    int memory = receive_descriptor(connection);
+    int memory = receive_descriptor(connection, introduction);
     if (memory < 0) {
         base_fail(error, BASE_IO, "process %d connected without a ring of records", (int)peer.pid);
         return NULL;

@@ -20,8 +20,9 @@
 
 #include "base/base.h"
 #include "facts/facts.h"
+#include "rank.h"
 
-#define EVENT_VERSION 13u
+#define EVENT_VERSION 14u
 
 enum event_kind {
     EVENT_NONE = 0,
@@ -597,6 +598,10 @@ const char *event_kind_name(enum event_kind kind); // for people: "call"
 #define EVENT_PROTECT_VARIABLE       "GLINT_PROTECT_PAGES"
 // The folder for rewritten modules; empty: none are kept.
 #define EVENT_CACHE_VARIABLE         "GLINT_CACHE"
+// Which ranks of a job are recorded: event_ranks_valid. Other processes are not recorded.
+#define EVENT_RANKS_VARIABLE         "GLINT_RANKS"
+// Names of environment variables, separated by commas, whose values name profiles.
+#define EVENT_NAMING_VARIABLE        "GLINT_NAMING"
 
 // "profiler": launches between cuProfilerStart and cuProfilerStop. "nvtx:NAME": launches inside an
 // NVTX range of that name in the default domain; "nvtx:NAME@DOMAIN": in that domain. A backslash
@@ -615,20 +620,28 @@ bool event_capture_parse(const char *text, struct event_capture *capture);
 // What failed when a process offered its ring.
 enum event_refusal { EVENT_REFUSED_NOTHING, EVENT_REFUSED_CONNECTION, EVENT_REFUSED_MEMORY };
 
-// Called on the program's side: allocates a ring, hands it to the recorder at the socket, and keeps
-// no file descriptor. Starts with `slots` slots and halves that, down to `least`, while there is
+// Environment variables of a process by which the recorder knows its rank and names its profile:
+// each "NAME=VALUE", followed by a NUL. They are sent with the ring because /proc is gone when a
+// process has ended early.
+enum { EVENT_INTRODUCTION = 4096 };
+
+// Called on the program's side: allocates a ring, hands it to the recorder at the socket with the
+// introduction, of which nothing beyond EVENT_INTRODUCTION bytes is sent, and keeps no file
+// descriptor. Starts with `slots` slots and halves that, down to `least`, while there is
 // too little memory or the program may not write files of that size. Returns NULL with errno set if
 // there is no recorder or no memory, and says in *refusal what failed. Calls only functions that
 // are safe between fork and exec.
-struct event_ring *event_ring_offer(const char *socket_path, uint32_t slots, uint32_t least,
-                                    size_t *bytes, enum event_refusal *refusal);
+struct event_ring *event_ring_offer(const char *socket_path, struct base_str introduction,
+                                    uint32_t slots, uint32_t least, size_t *bytes,
+                                    enum event_refusal *refusal);
 
-// Called on the recorder's side: maps the ring that a process offers on the connection. *pid is the
-// process id that the kernel reports. The memory cannot shrink while it is mapped. Returns NULL if
+// Called on the recorder's side: maps the ring that a process offers on the connection, and adds
+// its introduction to a buffer, unless that is NULL. *pid is the process id that the kernel
+// reports. The memory cannot shrink while it is mapped. Returns NULL if
 // it is no ring of this version, or the peer belongs to another user. Free the ring with
 // event_ring_release.
 struct event_ring *event_ring_accept(int connection, size_t *bytes, int *pid,
-                                     struct base_error *error);
+                                     struct base_buf *introduction, struct base_error *error);
 void event_ring_release(struct event_ring *ring, size_t bytes);
 
 // --- Which processes the library was loaded into -------------------------------------------------

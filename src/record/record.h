@@ -18,6 +18,7 @@ struct record_request {
     // The program's profile; NULL: NAME-PID.glint in the current folder. If another recorder is
     // writing that file, the recorder chooses another name and reports it in the outcome.
     const char *output;
+    bool is_pattern;                        // `output` has placeholders (record_pattern_check)
     bool overwrite;                         // replace a file that no recorder is writing
     const struct profile_setting *settings; // stored in every profile
     uint32_t setting_count;
@@ -97,6 +98,15 @@ bool record_needs_mpi(const char *program);
 // has none or cannot be read.
 enum { RECORD_BUILD_ID_TEXT = 65 };
 bool record_build_id(const char *path, char hex[RECORD_BUILD_ID_TEXT]);
+
+// Checks the placeholders of a name for profiles: %p is replaced by the process id, %h by the name
+// of the host, %r by the rank, %q{VARIABLE} by the value of an environment variable of the process,
+// and
+// %% by a percent sign.
+bool record_pattern_check(const char *pattern, struct base_error *error);
+// Returns the name that the profile of a program will have if it is started now. The caller frees
+// it. Returns NULL if it is known only when the program runs, or memory ran out.
+char *record_pattern_name(const char *pattern);
 
 // Returns a demangled C++ name, or a copy of a name that is not mangled. The caller frees it.
 // Returns NULL if memory ran out.

@@ -14,7 +14,8 @@ enum { RECORD_MOST_SESSIONS = 4096 }; // processes recorded at once
 
 struct recorder {
     const struct record_request *request;
-    char *output;                // reserved for the program; NULL: none was requested
+    char *output; // reserved for the program; NULL: none was, or it is not known yet
+    char *wanted; // the name that was to be reserved; `output` differs if it was taken
     struct profile_place *place; // of output, until the program uses CUDA
     struct base_scratch folder;  // of the socket
     struct sockaddr_un address;

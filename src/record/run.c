@@ -45,12 +45,17 @@ static void accept_one(struct recorder *recorder, int connection)
 {
     struct base_error error;
     size_t bytes = 0;
-    int pid = 0;
+    struct record_process process = {0};
     struct timeval patience = {.tv_sec = 1};
     setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-    struct event_ring *ring = event_ring_accept(connection, &bytes, &pid, &error);
-    if (!ring)
+    struct event_ring *ring =
+        event_ring_accept(connection, &bytes, &process.pid, &process.introduction, &error);
+    if (!ring) {
+        record_process_fini(&process);
         return;
+    }
+    record_process_read(&process);
+    const int pid = process.pid;
     unsigned again = 0;
     for (uint32_t i = 0; i < recorder->outcome->profile_count; i++)
         again += recorder->outcome->profiles[i].pid == pid;
@@ -62,18 +67,11 @@ static void accept_one(struct recorder *recorder, int connection)
         }
     }
     struct base_buf path = {0};
-    struct profile_place *place = NULL;
-    if (pid == recorder->program && !again) {
-        place = recorder->place;
-        recorder->place = NULL;
-    }
-    if (place)
-        base_buf_puts(&path, recorder->output);
-    else
-        place = record_find_place(recorder, pid, again, &path);
+    struct profile_place *place = record_find_place(recorder, &process, again, &path);
     struct record_session *session = NULL;
     if (!path.failed && recorder->session_count < RECORD_MOST_SESSIONS) {
-        session = record_session_open(ring, bytes, pid, path.text, place, &recorder->for_sessions);
+        session =
+            record_session_open(ring, bytes, &process, path.text, place, &recorder->for_sessions);
     } else {
         profile_release(place);
         event_ring_release(ring, bytes);
@@ -81,6 +79,7 @@ static void accept_one(struct recorder *recorder, int connection)
     if (session)
         recorder->sessions[recorder->session_count++] = session;
     base_buf_fini(&path);
+    record_process_fini(&process);
 }
 
 static void accept_all(struct recorder *recorder)
@@ -266,6 +265,7 @@ enum base_code record_run(const struct record_request *request, struct record_ou
     base_scratch_remove(&recorder->folder);
     profile_release(recorder->place); // the program has not used CUDA
     free(recorder->output);
+    free(recorder->wanted);
     free(recorder);
     return code;
 }

@@ -22,8 +22,35 @@ static void check_writer(struct record_session *session)
     }
 }
 
-struct record_session *record_session_open(struct event_ring *ring, size_t bytes, int pid,
-                                           const char *path, struct profile_place *place,
+// Fills in what is known of the process's place in its job.
+static void set_rank(struct record_session *session, const struct event_rank *from)
+{
+    char host[RECORD_HOST_BYTES];
+    struct profile_rank *rank = &session->program.rank;
+    record_host_name(host);
+    *rank = (struct profile_rank){
+        .host = host[0] ? base_alloc_text(&session->arena, host, strlen(host)) : NULL,
+        .launcher = from->launcher,
+        .job = from->job[0] ? base_alloc_text(&session->arena, from->job, strlen(from->job)) : NULL,
+        .has_number = from->has_number,
+        .has_count = from->has_count,
+        .has_local = from->has_local,
+        .number = from->number,
+        .count = from->count,
+        .local = from->local};
+    if (from->malformed && session->writer) {
+        char text[160];
+        snprintf(text, sizeof(text), "the rank is unknown: the value of %s is not valid",
+                 from->malformed);
+        const struct profile_note note = {PROFILE_WARNING, text};
+        profile_add_note(session->writer, &note, &session->error);
+        check_writer(session);
+    }
+}
+
+struct record_session *record_session_open(struct event_ring *ring, size_t bytes,
+                                           const struct record_process *process, const char *path,
+                                           struct profile_place *place,
                                            const struct record_request *request)
 {
     struct record_session *session = calloc(1, sizeof(*session));
@@ -38,7 +65,7 @@ struct record_session *record_session_open(struct event_ring *ring, size_t bytes
     base_arena_init(&session->arena, 0);
     session->ring = ring;
     session->ring_bytes = bytes;
-    session->pid = pid;
+    const int pid = session->pid = process->pid;
     // This fails if the process has ended and its parent has waited for it.
     session->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     session->ended = session->pidfd < 0 && errno == ESRCH;
@@ -57,6 +84,7 @@ struct record_session *record_session_open(struct event_ring *ring, size_t bytes
         profile_set_setting(session->writer, &request->settings[i], &session->error);
         check_writer(session);
     }
+    set_rank(session, &process->rank);
     return session;
 }
 

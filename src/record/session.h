@@ -5,6 +5,7 @@
 #define GLINT_RECORD_SESSION_H
 
 #include "event/event.h"
+#include "pattern.h"
 #include "profile/profile.h"
 #include "python.h"
 #include "record.h"
@@ -82,8 +83,9 @@ struct record_session {
 // Starts a session. Takes ownership of the ring and of the profile's place. If place is NULL, the
 // session creates the profile at `path`. Returns NULL if memory ran out; ring and place are then
 // released.
-struct record_session *record_session_open(struct event_ring *ring, size_t bytes, int pid,
-                                           const char *path, struct profile_place *place,
+struct record_session *record_session_open(struct event_ring *ring, size_t bytes,
+                                           const struct record_process *process, const char *path,
+                                           struct profile_place *place,
                                            const struct record_request *request);
 // Writes up to `most` records that have arrived and returns their number.
 uint32_t record_session_drain(struct record_session *session, uint32_t most);

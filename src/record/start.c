@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "event/event.h"
+#include "pattern.h"
 
 // --- Signals -------------------------------------------------------------------------------------
 
@@ -107,13 +108,26 @@ enum base_code record_open_socket(struct recorder *recorder, struct base_error *
 
 // --- The program ---------------------------------------------------------------------------------
 
+// Says which variables processes must send because they name profiles.
+static bool set_naming(const struct record_request *request)
+{
+    struct base_buf names = {0};
+    if (request->output && request->is_pattern)
+        record_pattern_put_variables(&names, request->output);
+    const bool set = !names.failed && (names.length ? setenv(EVENT_NAMING_VARIABLE, names.text, 1)
+                                                    : unsetenv(EVENT_NAMING_VARIABLE)) == 0;
+    base_buf_fini(&names);
+    return set;
+}
+
 // Runs in the child: executes the program, or writes errno to the pipe.
 static void become_program(const struct recorder *recorder,
                            const struct sigaction old[RECORD_SIGNALS], int report)
 {
     record_signals_put_back(old);
     record_unseen_become(&recorder->unseen);
-    if (setenv(EVENT_SOCKET_VARIABLE, recorder->address.sun_path, 1) == 0)
+    if (set_naming(recorder->request) &&
+        setenv(EVENT_SOCKET_VARIABLE, recorder->address.sun_path, 1) == 0)
         execvp(recorder->request->path, recorder->request->arguments);
     int why = errno;
     _exit(write(report, &why, sizeof(why)) == sizeof(why) ? 125 : 126);

@@ -64,16 +64,21 @@ static void a_ring_offered_is_the_ring_accepted(void **state)
     if (child == 0) {
         size_t bytes;
         struct event_ring *ring =
-            event_ring_offer(fixture->address.sun_path, 64, 64, &bytes, &refusal);
+            event_ring_offer(fixture->address.sun_path, (struct base_str){"RANK=3\0X=", 10}, 64, 64,
+                             &bytes, &refusal);
         struct event_name name = {7};
         _exit(!ring || !event_put(ring, EVENT_FUNCTION, &name, sizeof(name), "cuInit", 6));
     }
     int connection = accept(fixture->listener, NULL, NULL), pid = 0, status;
     size_t bytes = 0;
     struct base_error error;
-    struct event_ring *ring = event_ring_accept(connection, &bytes, &pid, &error);
+    struct base_buf introduction = {0};
+    struct event_ring *ring = event_ring_accept(connection, &bytes, &pid, &introduction, &error);
     close(connection);
     assert_non_null(ring);
+    assert_int_equal(introduction.length, 10);
+    assert_memory_equal(introduction.text, "RANK=3\0X=", 10);
+    base_buf_fini(&introduction);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
     assert_int_equal(pid, child);
@@ -104,8 +109,8 @@ static void a_limit_for_files_makes_the_ring_smaller_or_none(void **state)
             size_t bytes = 0;
             const struct rlimit limit = {cases[i].limit, cases[i].limit};
             setrlimit(RLIMIT_FSIZE, &limit);
-            struct event_ring *ring =
-                event_ring_offer(fixture->address.sun_path, 1 << 18, 1024, &bytes, &refusal);
+            struct event_ring *ring = event_ring_offer(
+                fixture->address.sun_path, (struct base_str){0}, 1 << 18, 1024, &bytes, &refusal);
             _exit(cases[i].slots ? !ring || bytes != event_ring_bytes(cases[i].slots)
                                  : ring || errno != ENOSPC || refusal != EVENT_REFUSED_MEMORY);
         }
@@ -121,10 +126,11 @@ static void where_nobody_listens_nothing_is_made(void **state)
     char longest[300];
     memset(longest, 'x', sizeof(longest) - 1);
     longest[sizeof(longest) - 1] = 0;
-    assert_null(event_ring_offer("/nonexistent/socket", 64, 64, &bytes, &refusal));
+    assert_null(
+        event_ring_offer("/nonexistent/socket", (struct base_str){0}, 64, 64, &bytes, &refusal));
     assert_int_equal(errno, ENOENT);
     assert_int_equal(refusal, EVENT_REFUSED_CONNECTION);
-    assert_null(event_ring_offer(longest, 64, 64, &bytes, &refusal));
+    assert_null(event_ring_offer(longest, (struct base_str){0}, 64, 64, &bytes, &refusal));
     assert_int_equal(errno, ENAMETOOLONG);
 }
 
@@ -137,7 +143,8 @@ static void a_recorder_that_does_not_answer_is_not_waited_for(void **state)
     size_t bytes;
     int offers = 0;
     do {
-        ring = event_ring_offer(fixture->address.sun_path, 64, 64, &bytes, &refusal);
+        ring = event_ring_offer(fixture->address.sun_path, (struct base_str){0}, 64, 64, &bytes,
+                                &refusal);
         event_ring_release(ring, bytes);
     } while (ring && ++offers < 1000);
     assert_null(ring);
@@ -167,7 +174,7 @@ static struct event_ring *offered(struct fixture *fixture, int descriptor, const
     assert_true(sendmsg(from, &message, 0) > 0);
     int connection = accept(fixture->listener, NULL, NULL);
     size_t bytes;
-    struct event_ring *ring = event_ring_accept(connection, &bytes, &pid, error);
+    struct event_ring *ring = event_ring_accept(connection, &bytes, &pid, NULL, error);
     close(connection);
     close(from);
     return ring;

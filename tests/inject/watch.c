@@ -467,7 +467,7 @@ static void take_ring(int connection)
     struct base_error error = {0};
     size_t bytes;
     int pid;
-    struct event_ring *ring = event_ring_accept(connection, &bytes, &pid, &error);
+    struct event_ring *ring = event_ring_accept(connection, &bytes, &pid, NULL, &error);
     close(connection);
     if (!ring && getenv("WATCH_SCARCE"))
         return; // libglint.so had no memory for a ring

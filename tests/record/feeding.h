@@ -42,7 +42,8 @@ static inline struct feeding feeding_begin(const char *path, uint32_t slots,
     if (memory == MAP_FAILED)
         return feeding;
     feeding.ring = event_ring_make(memory, bytes);
-    feeding.session = record_session_open(feeding.ring, bytes, getpid(), path, NULL, request);
+    feeding.session = record_session_open(
+        feeding.ring, bytes, &(struct record_process){.pid = getpid()}, path, NULL, request);
     if (feeding.session)
         event_put(feeding.ring, EVENT_PROCESS, &process, sizeof(process), "a\0b\0a", 6);
     return feeding;

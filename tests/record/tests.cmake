@@ -96,3 +96,9 @@ endif()
 include(record/probes/tests.cmake)
 include(record/values/tests.cmake)
 include(record/caches/tests.cmake)
+
+# Ranks of MPI.
+if(NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITIZE)
+    glint_test(record.openmpi ${CMAKE_CURRENT_SOURCE_DIR}/record/test_mpi.sh openmpi 8)
+    glint_test(record.mpich ${CMAKE_CURRENT_SOURCE_DIR}/record/test_mpi.sh mpich 4)
+endif()

@@ -61,7 +61,8 @@ static struct event_ring *meet(void)
     const uint32_t slots = is_scarce() ? RING_FEW : RING_SLOTS;
     size_t bytes;
     enum event_refusal refusal;
-    struct event_ring *ring = event_ring_offer(path, slots, RING_LEAST, &bytes, &refusal);
+    struct event_ring *ring =
+        event_ring_offer(path, util_introduction(), slots, RING_LEAST, &bytes, &refusal);
     core_presence_meet(refusal, errno);
     if (ring) {
         madvise(ring, bytes, MADV_DONTFORK);
