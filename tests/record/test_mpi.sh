@@ -4,16 +4,16 @@
 # starts the recorders.
 set -eu
 mpi=$1 ranks=$2
-for tool in mpicc.$mpi mpirun.$mpi; do
-    command -v $tool >/dev/null || { echo "SKIP: no $tool"; exit 77; }
+for tool in "mpicc.$mpi" "mpirun.$mpi"; do
+    command -v "$tool" >/dev/null || { echo "SKIP: no $tool"; exit 77; }
 done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe HYDRA_LAUNCHER=fork
-mpicc.$mpi -O1 -g -D_GNU_SOURCE -I "$GLINT_SOURCE_DIR" -o "$work/ring" "$GLINT_SOURCE_DIR/tests/record/mpi/ring.c" -ldl
+"mpicc.$mpi" -O1 -g -D_GNU_SOURCE -I "$GLINT_SOURCE_DIR" -o "$work/ring" "$GLINT_SOURCE_DIR/tests/record/mpi/ring.c" -ldl
 cd "$work"
-start() { mpirun.$mpi -n "$ranks" "$@"; }
+start() { "mpirun.$mpi" -n "$ranks" "$@"; }
 fail() { echo "$mpi: $*"; exit 1; }
 last=$((ranks - 1))
 
@@ -37,13 +37,13 @@ check_files() { # PREFIX RANK...: there are these profiles of PREFIX and no othe
     prefix=$1
     shift
     for rank; do echo "$prefix-rank$rank.glint"; done | sort >wanted
-    ls | grep "^$prefix.*glint" | sort | diff wanted - || fail "other profiles than these: $prefix, ranks $*"
+    printf '%s\n' "$prefix"*.glint | sort | diff wanted - || fail "other profiles than these: $prefix, ranks $*"
 }
 
 start "$GLINT" record -q -o inside.glint --device sim -- ./ring >out
 diff plain out
 check_files inside $(seq 0 $last)
-"$GLINT" record -q -o outside.glint --device sim -- mpirun.$mpi -n "$ranks" ./ring >out
+"$GLINT" record -q -o outside.glint --device sim -- "mpirun.$mpi" -n "$ranks" ./ring >out
 diff plain out
 check_files outside $(seq 0 $last)
 for rank in $(seq 0 $last); do
@@ -58,12 +58,12 @@ done
 start "$GLINT" record -q --ranks "1,3-$last" -o some.glint --device sim -- ./ring >out
 diff plain out
 check_files some 1 $(seq 3 $last)
-"$GLINT" record -q --ranks 0 -o one-%r.glint --device sim -- mpirun.$mpi -n "$ranks" ./ring >out
+"$GLINT" record -q --ranks 0 -o one-%r.glint --device sim -- "mpirun.$mpi" -n "$ranks" ./ring >out
 diff plain out
-[ "$(ls one-*)" = one-0.glint ] || fail "other profiles than rank 0's: $(ls one-*)"
+[ "$(echo one-*)" = one-0.glint ] || fail "other profiles than rank 0's: $(echo one-*)"
 
 # First uses are watched inside of MPI's functions.
-start "$GLINT" record -q -a sync,objects -o uses-%r-of-%q{WANTED}.glint --device sim -- ./ring >out
+start "$GLINT" record -q -a sync,objects -o "uses-%r-of-%q{WANTED}.glint" --device sim -- ./ring >out
 diff plain out
-[ "$(ls uses-*-of-none.glint | wc -l)" = "$ranks" ] || fail "not a profile for each rank: $(ls uses-*)"
+[ "$(find . -name "uses-*-of-none.glint" | wc -l)" = "$ranks" ] || fail "not a profile for each rank: $(echo uses-*)"
 echo "$ranks ranks of $mpi are recorded, inside and outside of mpirun"
