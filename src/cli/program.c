@@ -195,7 +195,7 @@ static bool has_ptx(const char *path)
 static bool can_be_simulated(const char *path, const struct gpusim_program *program)
 {
     bool uses_cuda = program->has_device_code || program->has_runtime || program->is_stripped ||
-                     program->runtime || program->needs_driver;
+                     program->runtime || program->needs_driver || program->standins;
     if (cli_program_gains_rights(path)) {
         cli_message("%s runs with another user's or group's rights or with capabilities, so the "
                     "loader would not load the simulated GPU; run a copy without them",
@@ -270,6 +270,11 @@ static bool set_environment(const struct cli_program_request *request,
                                              : "libcudart.so.13");
     if (program->has_rpath && program->needs_driver)
         add_preload(&preload, folder, "libcuda.so.1");
+    const char *standin;
+    for (unsigned i = 0; program->has_rpath && (standin = gpusim_standin_name(i)) != NULL; i++) {
+        if (program->standins >> i & 1)
+            add_preload(&preload, folder, standin);
+    }
     bool good = !preload.failed && put_before("LD_PRELOAD", preload.text, ":") &&
                 put_before("LD_LIBRARY_PATH", folder, ":") &&
                 (!program->needs_asan || put_before("ASAN_OPTIONS", allow_preload, ":")) &&

@@ -28,7 +28,11 @@ struct gpusim_program {
     bool needs_driver;    // needs libcuda.so.1
     bool needs_asan;      // needs libasan.so, which must be loaded first
     const char *vendor_library; // the first needed library that works only with NVIDIA's driver
+    unsigned standins;          // a bit for each needed library that has a stand-in
 };
+
+// Returns the name of the stand-in for bit `index`, NULL past the last.
+const char *gpusim_standin_name(unsigned index);
 
 // Reads the file's headers and symbols. Returns BASE_IO or BASE_NO_MEMORY on failure.
 enum base_code gpusim_program_read(const char *path, struct gpusim_program *program,

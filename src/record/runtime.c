@@ -27,12 +27,25 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
+static const char *const standins[] = {"cublas", "cufft", "curand", "cusparse"};
+
+static bool is_standin(const char *name)
+{
+    for (size_t i = 0; i < sizeof(standins) / sizeof(standins[0]); i++) {
+        if (begins(name, "lib") && begins(name + 3, standins[i]))
+            return true;
+    }
+    return false;
+}
+
 enum record_runtime_image record_runtime_image(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     // Python wheels contain libcudart-d0da41ae.so.11.0.
     if (begins(name, "libcudart.so") || (begins(name, "libcudart-") && strstr(name, ".so")))
         return RECORD_RUNTIME_LIBRARY;
+    if (is_standin(name) && strstr(path, "/glint/sim/"))
+        return RECORD_RUNTIME_STANDIN;
     return begins(name, "libcuda.so") || begins(name, "libglint") ? RECORD_RUNTIME_BELOW
                                                                   : RECORD_RUNTIME_PROGRAM;
 }
@@ -55,6 +68,17 @@ static bool is_made_up(const char *name)
 static bool has_shape(const char *name)
 {
     return begins(name, "cuda") && name[4] >= 'A' && name[4] <= 'Z';
+}
+
+// Returns whether the name is that of a function which a stand-in exports: cublasSgemm.
+static bool is_of_standin(const char *name)
+{
+    for (size_t i = 0; i < sizeof(standins) / sizeof(standins[0]); i++) {
+        const size_t length = strlen(standins[i]);
+        if (begins(name, standins[i]) && name[length] >= 'A' && name[length] <= 'Z')
+            return true;
+    }
+    return false;
 }
 
 // Adds the name of the function in the global scope: "cudaMalloc" for "cudaMalloc_ptds",
@@ -118,6 +142,8 @@ static enum role role_of(const struct record_symbols_frame *frame, enum record_r
         return INTERNAL;
     if (function)
         take_plain(function, plain);
+    if (image == RECORD_RUNTIME_STANDIN)
+        return plain->length && is_of_standin(plain->text) ? INTERFACE : INTERNAL;
     const bool reserved = plain->length && begins(plain->text, "__") && has_shape(plain->text + 2);
     if (reserved) {
         memmove(plain->text, plain->text + 2, plain->length - 1);

@@ -12,6 +12,7 @@
 enum record_runtime_image {
     RECORD_RUNTIME_PROGRAM = 0, // of the program; may contain the static runtime
     RECORD_RUNTIME_LIBRARY,     // libcudart.so
+    RECORD_RUNTIME_STANDIN,     // glint's libcublas.so and the like
     RECORD_RUNTIME_BELOW,       // the driver, or one of glint's libraries
 };
 enum record_runtime_image record_runtime_image(const char *path);
@@ -21,7 +22,7 @@ enum record_runtime_image record_runtime_image(const char *path);
 // the runtime function that the program called ("cudaMalloc"), without suffixes, or to "".
 //
 // A frame belongs to the runtime if
-// - it is in libcudart.so;
+// - it is in libcudart.so, or in the simulated GPU's stand-in for another library of NVIDIA's;
 // - its name is one that only internal functions of the static runtime have, or one that the
 //   language reserves: "libcudart_static_" and 40 hexadecimal digits, "__cudart" and a number,
 //   "__cudaLaunch...";

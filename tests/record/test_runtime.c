@@ -78,6 +78,17 @@ static const struct {
     {{"run@@/home/me/libcudatools.so", "main"}, 0, ""},
     {{"run@@/home/me/libcuda_tools.so", "main"}, 0, ""},
     {{"run@@/home/me/libcudart_tools.so", "main"}, 0, ""},
+
+    // Stand-ins of the simulated GPU, and NVIDIA's libraries, which are the program's.
+    {{"common_launch@common.c@/g/lib/glint/sim/libcublas.so.13",
+      "cublas_launch_product@launch.c@/g/lib/glint/sim/libcublas.so.13",
+      "cublasSgemm_v2@gemm.c@/g/lib/glint/sim/libcublas.so.13", "main@a.c"},
+     3,
+     "cublasSgemm"},
+    {{"cublasSgemm_v2@@/c/lib/libcublas.so.13", "main"}, 0, ""},
+    {{"run@@/home/me/glint/sim/libcublas_tools.so", "cublasRun@@/home/me/libother.so", "main"},
+     1,
+     ""},
     {{INNER, "cudaMalloc", "my::cudaMalloc(void**, unsigned long)", "main"}, 2, "cudaMalloc"},
     {{INNER, "cudaMalloc", "Pool::cudaMalloc(unsigned long)", "main"}, 2, "cudaMalloc"},
     {{INNER, "cudaMalloc", "float* cudaMalloc<float>(unsigned long)", "main"}, 2, "cudaMalloc"},

@@ -112,7 +112,10 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-bool redirect_elf_dynamic(const struct redirect_elf *elf, int64_t tag, const char *names_with)
+// Calls take() for each entry of the dynamic section with that tag and its string, which is NULL if
+// it is not valid, until it returns true. Returns whether it did.
+static bool each_dynamic(const struct redirect_elf *elf, int64_t tag,
+                         bool (*take)(const char *name, void *context), void *context)
 {
     for (size_t i = 0; i < elf->section_count; i++) {
         if (elf->sections[i].sh_type != SHT_DYNAMIC)
@@ -121,13 +124,24 @@ bool redirect_elf_dynamic(const struct redirect_elf *elf, int64_t tag, const cha
         const Elf64_Dyn *entries = table(elf, &elf->sections[i], sizeof(Elf64_Dyn), &count);
         const char *names = strings(elf, elf->sections[i].sh_link, &names_bytes);
         for (size_t k = 0; k < count && entries[k].d_tag != DT_NULL; k++) {
+            const bool valid = names && entries[k].d_un.d_val < names_bytes;
             if (entries[k].d_tag == tag &&
-                (!names_with || (names && entries[k].d_un.d_val < names_bytes &&
-                                 begins(names + entries[k].d_un.d_val, names_with))))
+                take(valid ? names + entries[k].d_un.d_val : NULL, context))
                 return true;
         }
     }
     return false;
+}
+
+static bool has_beginning(const char *name, void *context)
+{
+    const char *const wanted = *(const char *const *)context;
+    return !wanted || (name && begins(name, wanted));
+}
+
+bool redirect_elf_dynamic(const struct redirect_elf *elf, int64_t tag, const char *names_with)
+{
+    return each_dynamic(elf, tag, has_beginning, &names_with);
 }
 
 const unsigned char *redirect_elf_at(const struct redirect_elf *elf, uint64_t address,
@@ -444,13 +458,37 @@ static const char *const vendor_libraries[] = {
     "libcusparse", "libcutensor", "libnccl",  "libnpp",   "libnvjpeg", "libnvinfer", "libnvshmem",
 };
 
+// The libraries for which the simulated GPU has a stand-in, src/standins.
+static const char *const standins[] = {
+    "libcublas.so.12",
+    "libcublas.so.13",
+};
+
+const char *redirect_standin(size_t index)
+{
+    return index < sizeof(standins) / sizeof(standins[0]) ? standins[index] : NULL;
+}
+
+static bool has_standin(const char *name)
+{
+    for (size_t i = 0; i < sizeof(standins) / sizeof(standins[0]); i++) {
+        if (strcmp(name, standins[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_vendor_library(const char *name, void *context)
+{
+    const char **const found = context;
+    *found = name && !has_standin(name) ? redirect_vendor_library(name) : NULL;
+    return *found != NULL;
+}
+
 const char *redirect_elf_vendor_library(const struct redirect_elf *elf)
 {
-    for (size_t i = 0; i < sizeof(vendor_libraries) / sizeof(vendor_libraries[0]); i++) {
-        if (redirect_elf_dynamic(elf, DT_NEEDED, vendor_libraries[i]))
-            return vendor_libraries[i];
-    }
-    return NULL;
+    const char *found = NULL;
+    return each_dynamic(elf, DT_NEEDED, is_vendor_library, &found) ? found : NULL;
 }
 
 const char *redirect_vendor_library(const char *path)

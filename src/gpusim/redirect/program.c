@@ -30,6 +30,14 @@ static void read_libraries(const struct redirect_elf *elf, struct gpusim_program
     program->needs_asan = redirect_elf_dynamic(elf, DT_NEEDED, "libasan.so");
     program->has_rpath = redirect_elf_dynamic(elf, DT_RPATH, NULL);
     program->vendor_library = redirect_elf_vendor_library(elf);
+    const char *standin;
+    for (unsigned i = 0; (standin = redirect_standin(i)) != NULL; i++)
+        program->standins |= (unsigned)redirect_elf_dynamic(elf, DT_NEEDED, standin) << i;
+}
+
+const char *gpusim_standin_name(unsigned index)
+{
+    return redirect_standin(index);
 }
 
 static enum base_code read_elf(const struct redirect_elf *elf, struct gpusim_program *program,

@@ -330,7 +330,9 @@ static bool look_at(const struct link_map *map, const char *path, const char *na
     struct redirect_elf elf;
     bool found = redirect_elf_init(&elf, bytes, (size_t)stat.st_size) &&
                  elf.header->e_machine == ELF_MACHINE && is_file_of(&elf, map);
-    const char *vendor = redirect_vendor_library(name);
+    // What lies beside this library is a stand-in.
+    const bool own = state.folder[0] && strncmp(name, state.folder, strlen(state.folder)) == 0;
+    const char *vendor = own ? NULL : redirect_vendor_library(name);
     if (found && is_program && redirect_elf_vendor_library(&elf)) {
         say(name, " needs NVIDIA's libraries, which cannot run on the simulated GPU: ",
             redirect_elf_vendor_library(&elf));

@@ -132,22 +132,22 @@ run ./program ./libstripped.so
 check "a stripped library that the program opens" 3
 : >wanted
 
-# NVIDIA's libraries: a program linked with one does not start; one that opens it gets a message.
-echo 'int of_cublas(void) { return 1; }' >cublas.c
-build -fPIC -shared -Wl,-soname,libcublas.so.13 -o libcublas.so.13 cublas.c
-echo 'int of_cublas(void); int main(void) { return of_cublas(); }' >needs.c
-build -o needs needs.c ./libcublas.so.13
-echo "glint: ./needs needs NVIDIA's libraries, which cannot run on the simulated GPU: libcublas" >wanted.err
+# NVIDIA's libraries without a stand-in: a program linked with one does not start; one that opens it gets a message.
+echo 'int of_cusolver(void) { return 1; }' >cusolver.c
+build -fPIC -shared -Wl,-soname,libcusolver.so.12 -o libcusolver.so.12 cusolver.c
+echo 'int of_cusolver(void); int main(void) { return of_cusolver(); }' >needs.c
+build -o needs needs.c ./libcusolver.so.12
+echo "glint: ./needs needs NVIDIA's libraries, which cannot run on the simulated GPU: libcusolver" >wanted.err
 run ./needs
-check "a program that needs cuBLAS" 125
+check "a program that needs cuSOLVER" 125
 cat >opens.c <<'END'
 #include <dlfcn.h>
-int main(void) { return dlopen("./libcublas.so.13", RTLD_NOW) ? 6 : 1; }
+int main(void) { return dlopen("./libcusolver.so.12", RTLD_NOW) ? 6 : 1; }
 END
 build -o opens opens.c -ldl
-echo "glint: libcublas was loaded: NVIDIA's libraries cannot run on the simulated GPU, and their calls will fail" >wanted.err
+echo "glint: libcusolver was loaded: NVIDIA's libraries cannot run on the simulated GPU, and their calls will fail" >wanted.err
 run ./opens
-check "a program that opens cuBLAS" 6
+check "a program that opens cuSOLVER" 6
 
 # A program without CUDA behaves as before.
 echo 'int main(void) { return 9; }' >plain.c

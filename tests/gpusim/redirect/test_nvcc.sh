@@ -184,7 +184,7 @@ told() {
 if [ -n "${GLINT-}" ]; then
     told "stripped" "nvcc -cudart shared"
     told "stripped by the linker" "nvcc -cudart shared" -- -Xlinker -s
-    told "cuBLAS" "NVIDIA's libraries.*libcublas" -- -Xlinker --no-as-needed -lcublas
+    told "cuSOLVER" "NVIDIA's libraries.*libcusolver" -- -Xlinker --no-as-needed -lcusolver
     told "no PTX" "arch=compute_90,code=compute_90" -gencode arch=compute_90,code=sm_90
     told "no PTX, shared" "arch=compute_90,code=compute_90" -gencode arch=compute_90,code=sm_90 -- -cudart shared
     told "no PTX, separate compilation" "only cubin sm_90" -gencode arch=compute_90,code=sm_90 -rdc=true
