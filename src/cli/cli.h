@@ -60,6 +60,7 @@ extern const struct cli_verb cli_doctor;
 extern const struct cli_verb cli_explain;
 extern const struct cli_verb cli_fix;
 extern const struct cli_verb cli_generate;
+extern const struct cli_verb cli_merge;
 extern const struct cli_verb cli_ptx;
 extern const struct cli_verb cli_query;
 extern const struct cli_verb cli_record;

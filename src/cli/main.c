@@ -5,8 +5,8 @@
 #include "cli.h"
 
 const struct cli_verb *const cli_verbs[] = {
-    &cli_record, &cli_run, &cli_report,  &cli_explain, &cli_check,    &cli_diff, &cli_fix,
-    &cli_query,  &cli_ptx, &cli_sim_log, &cli_doctor,  &cli_generate, NULL};
+    &cli_record, &cli_run,   &cli_report, &cli_explain, &cli_check,  &cli_diff,     &cli_merge,
+    &cli_fix,    &cli_query, &cli_ptx,    &cli_sim_log, &cli_doctor, &cli_generate, NULL};
 
 const char cli_purpose[] =
     "glint finds what CUDA programs waste: GPU memory, redundant data, needless\n"

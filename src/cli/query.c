@@ -329,14 +329,15 @@ static int query(enum query_format format, const char *path, const char *sql)
 {
     struct base_error error = {0};
     struct profile *profile;
-    if (profile_open(path, &profile, &error) != BASE_OK) {
+    const bool is_job = profile_is_job(path); // it has its findings as rows
+    if ((is_job ? profile_open_job : profile_open)(path, &profile, &error) != BASE_OK) {
         cli_error(&error);
         return CLI_FAILURE;
     }
     struct cli_query_output output = {.format = format};
     struct profile_sink sink = {take_columns, take_row, &output};
     struct report_findings_table *findings = NULL; // found only if the query may read them
-    enum base_code code = strcasestr(sql, "v_findings")
+    enum base_code code = !is_job && strcasestr(sql, "v_findings")
                               ? report_findings_table(profile, NULL, &findings, &error)
                               : BASE_OK;
     if (code == BASE_OK)
@@ -377,7 +378,8 @@ const struct cli_verb cli_query = {
     .details =
         "A profile is an SQLite database. docs/reference/profile.md describes its views: v_calls,\n"
         "v_objects, v_launches, v_copies, v_syncs, v_call_paths and others. v_findings has what\n"
-        "glint report finds. The statement can only read.\n\n"
+        "glint report finds. docs/reference/job.md describes the views of job profiles. The\n"
+        "statement can only read.\n\n"
         "  glint query FILE 'SELECT name, bytes FROM v_objects ORDER BY bytes DESC LIMIT 10'\n"
         "  glint query FILE 'SELECT place, pattern, worth FROM v_findings WHERE worthwhile'\n\n"
         "Tabs and tables begin with a line of column names. Control characters in texts are\n"

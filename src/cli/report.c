@@ -313,19 +313,30 @@ static enum base_code write_dot(const struct cli_report_request *request, struct
     return report_dot(profile, request->rules, &request->flow, cli_output_put, output, error);
 }
 
+static enum base_code write_job_text(const struct cli_report_request *request, struct profile *job,
+                                     struct cli_output *output, struct base_error *error)
+{
+    const struct report_style style = cli_output_style(output->file);
+    return report_job_text(job, request->rules, &request->choice, &style, cli_output_put, output,
+                           error);
+}
+
 static const struct format {
     const char *name;
     enum base_code (*write)(const struct cli_report_request *request, struct profile *profile,
                             struct cli_output *output, struct base_error *error);
+    // The same for a job profile; NULL: it has not what the format shows.
+    enum base_code (*write_job)(const struct cli_report_request *request, struct profile *job,
+                                struct cli_output *output, struct base_error *error);
     const char *extensions; // of files that get this format, separated by blanks
 } formats[] = {
-    {"text", write_text, "txt"},
-    {"json", write_json, "json"},
-    {"html", write_html, "html htm"},
-    {"sarif", write_sarif, "sarif"},
-    {"github", write_github, ""},
-    {"perfetto", write_perfetto, "perfetto pftrace perfetto-trace"},
-    {"dot", write_dot, "dot gv"},
+    {"text", write_text, write_job_text, "txt"},
+    {"json", write_json, NULL, "json"},
+    {"html", write_html, NULL, "html htm"},
+    {"sarif", write_sarif, NULL, "sarif"},
+    {"github", write_github, NULL, ""},
+    {"perfetto", write_perfetto, NULL, "perfetto pftrace perfetto-trace"},
+    {"dot", write_dot, NULL, "dot gv"},
 };
 
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]), TEXT = 0, SARIF = 3 };
@@ -386,25 +397,43 @@ static bool take_option(void *user, const struct cli_option *option, const char 
 
 // --- The verb ------------------------------------------------------------------------------------
 
-struct report_job {
+struct cli_report_job {
     const struct cli_report_request *request;
     struct profile *profile;
+    bool is_job; // it is a job profile
 };
+
+// Checks that a job profile has what was asked for.
+static bool check_job(const struct cli_report_request *request, const char *path)
+{
+    if (!request->format->write_job)
+        cli_message("%s is a job profile, which has no calls: the format %s is for the profile of "
+                    "one process",
+                    path, request->format->name);
+    else if (request->choice.l1_bytes || request->choice.l2_bytes)
+        cli_message("%s is a job profile: --what-if is for the profile of one process", path);
+    else
+        return true;
+    return false;
+}
 
 static enum base_code write_report(void *user, const struct report_style *style,
                                    report_write *write, void *to, struct base_error *error)
 {
-    const struct report_job *job = user;
+    const struct cli_report_job *job = user;
+    const struct format *format = job->request->format;
     (void)style;
     (void)write;
-    return job->request->format->write(job->request, job->profile, to, error);
+    return (job->is_job ? format->write_job : format->write)(job->request, job->profile, to, error);
 }
 
 static bool report(const struct cli_report_request *request, const char *path)
 {
     struct base_error error = {0};
-    struct report_job job = {.request = request};
-    if (profile_open(path, &job.profile, &error) != BASE_OK) {
+    struct cli_report_job job = {.request = request, .is_job = profile_is_job(path)};
+    if (job.is_job && !check_job(request, path))
+        return false;
+    if ((job.is_job ? profile_open_job : profile_open)(path, &job.profile, &error) != BASE_OK) {
         cli_error(&error);
         return false;
     }

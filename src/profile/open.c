@@ -8,6 +8,7 @@
 // locks, reads shared memory as it is, and as root changes the owners of files. recover.c makes a
 // private copy of such a profile, without FILE-shm, and SQLite recovers that.
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -40,11 +41,29 @@ static enum base_code check_path(const char *path, struct base_error *error)
     return BASE_OK;
 }
 
+static enum base_code check_job_head(const char *path, const unsigned char head[HEAD_BYTES],
+                                     struct base_error *error)
+{
+    const uint32_t version = big_endian(head + 60);
+    BASE_RETURN_IF(memcmp(head, "SQLite format 3", 16) != 0 ||
+                       big_endian(head + 68) != PROFILE_JOB_APPLICATION_ID,
+                   error, BASE_INVALID, "%s is not a job profile", path);
+    BASE_RETURN_IF(version / 1000 != PROFILE_JOB_MAJOR, error, BASE_UNSUPPORTED,
+                   "%s is a job profile of version %u.%u; this glint (" GLINT_VERSION
+                   ") reads versions %d.x",
+                   path, version / 1000, version % 1000, PROFILE_JOB_MAJOR);
+    BASE_RETURN_IF(head[18] != 1, error, BASE_CORRUPT, "%s is damaged", path); // it has no log
+    return BASE_OK;
+}
+
 static enum base_code check_head(const char *path, const unsigned char head[HEAD_BYTES],
                                  struct base_error *error)
 {
     BASE_RETURN_IF(memcmp(head, "SQLite format 3", 16) != 0, error, BASE_INVALID,
                    "%s is not a profile", path);
+    BASE_RETURN_IF(big_endian(head + 68) == PROFILE_JOB_APPLICATION_ID, error, BASE_INVALID,
+                   "%s is a job profile, which glint report, check, diff, query and merge read",
+                   path);
     BASE_RETURN_IF(big_endian(head + 68) != PROFILE_APPLICATION_ID, error, BASE_INVALID,
                    "%s is an SQLite database, but not a profile of glint", path);
     uint32_t version = big_endian(head + 60);
@@ -240,9 +259,16 @@ enum base_code profile_open_database(struct profile *profile, struct base_error 
         result = read_head(profile, head, &size);
     if (result != SQLITE_OK)
         return profile_read_fail(profile, result, error);
-    code = check_head(profile->path, head, error);
+    code = profile->is_job ? check_job_head(profile->path, head, error)
+                           : check_head(profile->path, head, error);
     if (code != BASE_OK)
         return code;
+    if (profile->is_job) { // written as a whole: complete if it has all of its pages
+        if (ends_within_a_page(head, size))
+            return profile_damaged(profile, error);
+        result = begin(profile);
+        return result == SQLITE_OK ? BASE_OK : profile_read_fail(profile, result, error);
+    }
     profile->minor = big_endian(head + 60) % 1000;
     const bool log_mode = head[18] == 2;
     const bool has_log = look_beside(profile->path, "-wal") != NOTHING;
@@ -254,4 +280,18 @@ enum base_code profile_open_database(struct profile *profile, struct base_error 
         return open_unfinished(profile, log_mode, error);
     result = begin(profile);
     return result == SQLITE_OK ? BASE_OK : profile_read_fail(profile, result, error);
+}
+
+bool profile_is_job(const char *path)
+{
+    unsigned char head[HEAD_BYTES] = {0};
+    struct stat status;
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode))
+        return false; // opening a pipe would wait
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const bool whole = file >= 0 && pread(file, head, sizeof(head), 0) == (ssize_t)sizeof(head);
+    if (file >= 0)
+        close(file);
+    return whole && memcmp(head, "SQLite format 3", 16) == 0 &&
+           big_endian(head + 68) == PROFILE_JOB_APPLICATION_ID;
 }

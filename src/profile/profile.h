@@ -767,6 +767,16 @@ struct profile;
 enum base_code profile_open(const char *path, struct profile **profile, struct base_error *error);
 void profile_close(struct profile *profile);
 
+// A job profile is another kind of file: sums over the profiles of many processes (src/job). Its
+// application_id and user_version tell it from a profile.
+enum { PROFILE_JOB_APPLICATION_ID = 0x676c6a62 }; // "gljb"
+enum { PROFILE_JOB_MAJOR = 1, PROFILE_JOB_MINOR = 0 };
+// Returns whether the file is a job profile; false if it cannot be read.
+bool profile_is_job(const char *path);
+// Opens a job profile, for profile_query alone. Fails as profile_open does.
+enum base_code profile_open_job(const char *path, struct profile **profile,
+                                struct base_error *error);
+
 // Call `each` for every row, in the order of their numbers; calls have their details and GPU times.
 // The callback returns false to stop. The row is valid until the callback returns, its texts until
 // profile_close. Return BASE_CORRUPT if damage shows only now.

@@ -246,7 +246,8 @@ static enum base_code load(struct profile *profile, struct base_error *error)
 
 // --- Opening -------------------------------------------------------------------------------------
 
-enum base_code profile_open(const char *path, struct profile **profile, struct base_error *error)
+static enum base_code open_as(const char *path, bool is_job, struct profile **profile,
+                              struct base_error *error)
 {
     *profile = NULL;
     struct profile *made = calloc(1, sizeof(*made));
@@ -257,8 +258,9 @@ enum base_code profile_open(const char *path, struct profile **profile, struct b
         return base_no_memory(error);
     }
     base_arena_init(&made->arena, 0);
+    made->is_job = is_job;
     enum base_code code = profile_open_database(made, error);
-    if (code == BASE_OK)
+    if (code == BASE_OK && !is_job)
         code = load(made, error);
     if (code == BASE_OK) {
         sqlite3_set_authorizer(made->db, profile_authorize, made);
@@ -267,6 +269,17 @@ enum base_code profile_open(const char *path, struct profile **profile, struct b
     }
     profile_close(made);
     return code;
+}
+
+enum base_code profile_open(const char *path, struct profile **profile, struct base_error *error)
+{
+    return open_as(path, false, profile, error);
+}
+
+enum base_code profile_open_job(const char *path, struct profile **profile,
+                                struct base_error *error)
+{
+    return open_as(path, true, profile, error);
 }
 
 void profile_close(struct profile *profile)

@@ -29,6 +29,7 @@ struct profile_site {
 struct profile {
     sqlite3 *db;
     char *path;
+    bool is_job;      // a job profile, of which only queries are possible
     bool lacks_log;   // the file was being written, and its "-wal" file is missing
     bool row_skipped; // a row is not valid and must be skipped: see NUMBER
     bool row_damaged; // a row has an impossible number: see TEXT and NUMBER

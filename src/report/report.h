@@ -95,6 +95,21 @@ enum base_code report_dot(struct profile *profile, const struct report_rules *ru
                           const struct report_flow_choice *choice, report_write *write, void *user,
                           struct base_error *error);
 
+// --- Job profiles -------------------------------------------------------------------------------
+
+struct job_part;
+
+// Sums up a profile for a job profile (src/job), by the default thresholds. The caller destroys the
+// part. Fails as the reports do.
+enum base_code report_job_part(struct profile *profile, struct job_part **part,
+                               struct base_error *error);
+
+// Write the report of a job that profile_open_job opened (docs/reference/job.md). The rules can
+// suppress findings, but not change thresholds.
+enum base_code report_job_text(struct profile *job, const struct report_rules *rules,
+                               const struct report_choice *choice, const struct report_style *style,
+                               report_write *write, void *user, struct base_error *error);
+
 // --- Patterns ------------------------------------------------------------------------------------
 
 // Checks that a pattern's description is complete, and that its templates can be expanded.

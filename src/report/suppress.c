@@ -5,9 +5,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
-// Returns whether the glob matches the whole name, or the name without template arguments and
-// parameters.
-static bool is_function(const char *glob, const char *function)
+bool report_matches_function(const char *glob, const char *function)
 {
     char plain[256];
     const size_t length = function ? strcspn(function, "<(") : sizeof(plain);
@@ -20,9 +18,7 @@ static bool is_function(const char *glob, const char *function)
     return fnmatch(glob, plain, 0) == 0;
 }
 
-// Returns whether the glob matches the whole path or its end after any slash, with or without the
-// line.
-static bool is_file(const char *glob, const char *file, uint32_t line)
+bool report_matches_file(const char *glob, const char *file, uint32_t line)
 {
     struct base_buf place = {0};
     bool found = false;
@@ -43,7 +39,8 @@ bool report_is_on_path(const struct report_data *data, const char *glob, uint32_
     const struct report_path *path = report_path_of(data, number);
     for (uint32_t i = 0; path && i < path->frame_count; i++) {
         const struct profile_frame *frame = &path->frames[i];
-        if (is_function(glob, frame->function) || is_file(glob, frame->file, frame->line))
+        if (report_matches_function(glob, frame->function) ||
+            report_matches_file(glob, frame->file, frame->line))
             return true;
     }
     return false;
@@ -53,8 +50,8 @@ static bool is_at_line(const struct report_data *data, const char *glob,
                        const struct analyze_finding *finding)
 {
     const struct analyze_line line = analyze_line_at(finding);
-    return line.file && (is_file(glob, line.file, line.line) ||
-                         is_function(glob, report_kernel_name(data, finding->kernel)));
+    return line.file && (report_matches_file(glob, line.file, line.line) ||
+                         report_matches_function(glob, report_kernel_name(data, finding->kernel)));
 }
 
 bool report_is_suppressed_by(const struct report_data *data, const struct report_suppression *row,

@@ -5,6 +5,12 @@
 
 #include "data.h"
 
+// Returns whether the glob matches the whole name, or the name without template arguments and
+// parameters; and whether it matches the whole path of a file or its end after any slash, with or
+// without the line.
+bool report_matches_function(const char *glob, const char *function);
+bool report_matches_file(const char *glob, const char *file, uint32_t line);
+
 // Returns whether a function or file of the path matches the glob (docs/reference/check.md,
 // `path`).
 bool report_is_on_path(const struct report_data *data, const char *glob, uint32_t path);

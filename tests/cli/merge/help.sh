@@ -1,0 +1,1 @@
+"$GLINT" merge --help

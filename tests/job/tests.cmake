@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the tests of src/job need beyond their test_*.c: a program that writes profiles of ranks.
+
+add_executable(job_write_ranks job/write_ranks.c)
+set_target_properties(job_write_ranks PROPERTIES
+    OUTPUT_NAME write_ranks RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/job)
+target_link_libraries(job_write_ranks PRIVATE glint_profile)
