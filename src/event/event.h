@@ -82,8 +82,10 @@ enum event_kind {
     EVENT_BLOCK,       // struct event_block: host memory; precedes the first copy from or to it
     EVENT_BLOCK_END,   // struct event_block_end
     EVENT_CORRECTION,  // struct event_correction: how often a row of the plan was applied
-    EVENT_NOTE,        // struct event_note, text for the report
-    EVENT_FINISH,      // struct event_finish: the process ends by exit or by returning from main
+    EVENT_NVTX_RANGE,  // struct event_nvtx_range, "name\0domain\0": a range of NVTX begins
+    EVENT_NVTX_RANGE_END, // struct event_nvtx_range_end
+    EVENT_NOTE,           // struct event_note, text for the report
+    EVENT_FINISH,         // struct event_finish: the process ends by exit or by returning from main
     EVENT_KINDS
 };
 
@@ -491,6 +493,19 @@ struct event_correction {
 };
 
 enum event_severity { FACTS_SEVERITIES(FACTS_VALUE, EVENT_) };
+
+struct event_nvtx_range {
+    uint64_t number;
+    uint64_t start_ns;
+    uint32_t thread;
+    uint32_t pushed; // it is one of the thread; else of the process
+};
+
+struct event_nvtx_range_end { // of a range whose begin may not have been recorded
+    uint64_t number;
+    uint64_t end_ns;
+    uint32_t thread, padding;
+};
 
 struct event_note {
     uint32_t severity;

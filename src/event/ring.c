@@ -459,6 +459,8 @@ const char *event_kind_name(enum event_kind kind)
         [EVENT_BLOCK] = "host memory",
         [EVENT_BLOCK_END] = "end of host memory",
         [EVENT_CORRECTION] = "correction",
+        [EVENT_NVTX_RANGE] = "NVTX range",
+        [EVENT_NVTX_RANGE_END] = "end of an NVTX range",
         [EVENT_NOTE] = "note",
         [EVENT_FINISH] = "finish",
     };

@@ -266,6 +266,17 @@ struct profile_note {
     const char *text;
 };
 
+// A range of NVTX. Ranges that had begun before the first call of CUDA are not known.
+struct profile_nvtx_range {
+    uint64_t number;
+    const char *name, *domain; // domain NULL: the default one
+    uint32_t thread;           // that began it
+    int64_t start_ns, end_ns;
+    bool has_end;        // the program ended it; else end_ns is 0
+    bool pushed;         // it is one of the thread; else of the process
+    uint32_t end_thread; // of the process: that ended it
+};
+
 // Of any kind: records that were being written when the program ended.
 #define PROFILE_UNFINISHED "unfinished"
 
@@ -653,6 +664,12 @@ enum base_code profile_end_object(struct profile_writer *writer, uint64_t number
                                   uint32_t stream, struct base_error *error);
 enum base_code profile_name_object(struct profile_writer *writer, uint64_t number, const char *name,
                                    enum profile_name_source source, struct base_error *error);
+// Of a range only what is known when it begins is written; the end follows apart.
+enum base_code profile_add_nvtx_range(struct profile_writer *writer,
+                                      const struct profile_nvtx_range *range,
+                                      struct base_error *error);
+enum base_code profile_end_nvtx_range(struct profile_writer *writer, uint64_t number,
+                                      int64_t end_ns, uint32_t thread, struct base_error *error);
 enum base_code profile_add_note(struct profile_writer *writer, const struct profile_note *note,
                                 struct base_error *error);
 enum base_code profile_set_dropped(struct profile_writer *writer,
@@ -799,6 +816,7 @@ PROFILE_EACH(edge, edge); // in the order of graphs, then of the nodes that they
 PROFILE_EACH(call, call);
 PROFILE_EACH(node_time, time); // of the nodes of graph launches
 PROFILE_EACH(object, object);
+PROFILE_EACH(nvtx_range, nvtx_range); // in the order of their numbers
 PROFILE_EACH(note, note);
 PROFILE_EACH(dropped, dropped);
 PROFILE_EACH(setting, setting);

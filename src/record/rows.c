@@ -593,6 +593,8 @@ bool record_session_write(struct record_session *session, enum event_kind kind, 
         [EVENT_BLOCK] = record_block,
         [EVENT_BLOCK_END] = record_block_end,
         [EVENT_CORRECTION] = record_correction,
+        [EVENT_NVTX_RANGE] = record_nvtx_range,
+        [EVENT_NVTX_RANGE_END] = record_nvtx_range_end,
         [EVENT_NOTE] = write_note,
         [EVENT_FINISH] = write_finish,
     };

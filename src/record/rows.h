@@ -71,6 +71,9 @@ bool record_contents(struct record_session *session, struct record_piece *piece)
 bool record_stored(struct record_session *session, struct record_piece *piece);
 bool record_weighed(struct record_session *session, struct record_piece *piece);
 bool record_accessed(struct record_session *session, struct record_piece *piece);
+// nvtx_rows.c:
+bool record_nvtx_range(struct record_session *session, struct record_piece *piece);
+bool record_nvtx_range_end(struct record_session *session, struct record_piece *piece);
 // use_rows.c:
 bool record_use(struct record_session *session, struct record_piece *piece);
 // transfer_rows.c:

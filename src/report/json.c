@@ -619,6 +619,23 @@ static bool each_graph(void *user, const struct profile_graph *graph)
     return !json->failed;
 }
 
+static bool each_nvtx_range(void *user, const struct profile_nvtx_range *range)
+{
+    struct json_writing *writing = user;
+    struct base_json *json = &writing->json;
+    base_json_begin_object(json);
+    report_json_number(json, "id", range->number);
+    report_json_string(json, "name", range->name);
+    report_json_string(json, "domain", range->domain);
+    report_json_number(json, "thread", range->thread);
+    report_json_bool(json, "pushed", range->pushed);
+    report_json_time(json, "start_ns", range->start_ns, true);
+    report_json_time(json, "end_ns", range->end_ns, range->has_end);
+    report_json_number_or_null(json, "end_thread", range->end_thread, range->has_end);
+    base_json_end_object(json);
+    return !json->failed;
+}
+
 static bool each_path(void *user, const struct profile_path *path)
 {
     struct json_writing *writing = user;
@@ -681,6 +698,7 @@ static enum base_code put_rows(struct json_writing *writing, struct profile *pro
     code = code == BASE_OK ? ended : code;
     ROWS("graphs", graph)
     ROWS("paths", path)
+    ROWS("nvtx_ranges", nvtx_range)
 #undef ROWS
     return code == BASE_OK && !json->failed ? report_json_kernels(json, writing->data, error)
                                             : code;

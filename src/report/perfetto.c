@@ -10,7 +10,8 @@
 #include "suppress.h"
 
 struct thread {
-    struct perfetto_group group; // tracks below the thread's, for slices that overlap
+    struct perfetto_group group;  // tracks below the thread's, for slices that overlap
+    struct perfetto_group ranges; // of NVTX
     int32_t tid;
     const char *name;
 };
@@ -25,9 +26,10 @@ struct perfetto_writing {
     BASE_ARRAY(struct thread) thread_rows;
     uint32_t *findings; // indices, by call
     size_t finding_count, next_finding;
-    uint64_t finding_track; // for findings whose call is not in the profile; 0: none yet
-    uint32_t calls;         // calls so far
-    bool failed;            // memory ran out
+    uint64_t finding_track;       // for findings whose call is not in the profile; 0: none yet
+    struct perfetto_group ranges; // of NVTX, of the process
+    uint32_t calls;               // calls so far
+    bool failed;                  // memory ran out
 };
 
 // --- Threads -------------------------------------------------------------------------------------
@@ -53,28 +55,35 @@ static bool take_thread(void *user, const struct profile_thread *row)
     return thread != NULL;
 }
 
-// The first lane is the thread's own track.
-static uint64_t call_track(struct perfetto_writing *writing, const struct profile_call *call,
-                           int64_t end_ns)
+// Returns the thread, which has its own track, the first lane of its calls; NULL: no memory.
+static struct thread *thread_of(struct perfetto_writing *writing, uint32_t number)
 {
     struct perfetto_trace *trace = &writing->trace;
-    struct thread *thread = add_thread(writing, call->thread);
-    if (!thread)
-        return 0;
-    struct perfetto_group *group = &thread->group;
-    if (group->tracks.count == 0) {
+    struct thread *thread = add_thread(writing, number);
+    struct perfetto_group *group = thread ? &thread->group : NULL;
+    if (group && group->tracks.count == 0) {
         uint64_t *track = base_array_push(&group->tracks);
         writing->failed |= !track;
         if (!track)
-            return 0;
+            return NULL;
         const char *name = thread->name && thread->name[0]
                                ? thread->name
-                               : perfetto_format(trace, "thread %u", call->thread);
+                               : perfetto_format(trace, "thread %u", number);
         *track = perfetto_add_thread(trace, thread->tid, name);
-        group->parent = *track;
+        group->parent = thread->ranges.parent = *track;
         group->name = "calls that overlap";
+        thread->ranges.name = "NVTX ranges";
     }
-    return perfetto_group_take(trace, group, call->start_ns, end_ns, NULL);
+    return thread;
+}
+
+static uint64_t call_track(struct perfetto_writing *writing, const struct profile_call *call,
+                           int64_t end_ns)
+{
+    struct thread *thread = thread_of(writing, call->thread);
+    return thread
+               ? perfetto_group_take(&writing->trace, &thread->group, call->start_ns, end_ns, NULL)
+               : 0;
 }
 
 // --- Findings ------------------------------------------------------------------------------------
@@ -246,6 +255,39 @@ static bool each_call(void *user, const struct profile_call *call)
     return !writing->failed && !perfetto_failed(&writing->trace);
 }
 
+// --- Ranges of NVTX ------------------------------------------------------------------------------
+
+static int64_t last_ns(const struct perfetto_writing *writing)
+{
+    const struct profile_program *program = profile_program(writing->data->profile);
+    const int64_t last = writing->data->last_ns;
+    return program->has_end && program->end_ns > last ? program->end_ns : last;
+}
+
+// A range that never ended lasts as long as the program.
+static bool each_range(void *user, const struct profile_nvtx_range *range)
+{
+    struct perfetto_writing *writing = user;
+    struct perfetto_trace *trace = &writing->trace;
+    struct thread *thread = range->pushed ? thread_of(writing, range->thread) : NULL;
+    struct perfetto_group *group = thread ? &thread->ranges : &writing->ranges;
+    const int64_t end_ns = range->has_end ? range->end_ns : last_ns(writing);
+    if (!group->name) {
+        group->name = "NVTX ranges";
+        group->parent = trace->process;
+    }
+    const uint64_t track = perfetto_group_take(trace, group, range->start_ns, end_ns, NULL);
+    if (!track)
+        return false;
+    perfetto_event(trace, PERFETTO_CALLS, PERFETTO_BEGIN, track, range->start_ns);
+    perfetto_name(trace, PERFETTO_CATEGORY_RANGE, range->name ? range->name : "");
+    if (range->domain)
+        perfetto_put_text(trace, PERFETTO_DOMAIN_IS, range->domain);
+    perfetto_event_end(trace);
+    perfetto_end(trace, PERFETTO_CALLS, track, end_ns);
+    return !writing->failed && !perfetto_failed(trace);
+}
+
 // --- The trace -----------------------------------------------------------------------------------
 
 // Requests all call paths, because every call shows its location.
@@ -258,11 +300,7 @@ static bool want_path(void *user, const struct profile_path *path)
 
 static void put_end(struct perfetto_writing *writing)
 {
-    const struct profile_program *program = profile_program(writing->data->profile);
-    int64_t end_ns = writing->data->last_ns;
-    if (program->has_end && program->end_ns > end_ns)
-        end_ns = program->end_ns;
-    perfetto_lives_end(&writing->trace, &writing->lives, end_ns);
+    perfetto_lives_end(&writing->trace, &writing->lives, last_ns(writing));
 }
 
 static enum base_code write_trace(struct perfetto_writing *writing, report_write *write, void *user,
@@ -281,6 +319,8 @@ static enum base_code write_trace(struct perfetto_writing *writing, report_write
     perfetto_init(trace, writing->data, write, user);
     if (code == BASE_OK && !writing->failed)
         code = profile_each_call(profile, each_call, writing, error);
+    if (code == BASE_OK && !writing->failed)
+        code = profile_each_nvtx_range(profile, each_range, writing, error);
     if (code == BASE_OK && !writing->failed) {
         put_lost_findings(writing, UINT64_MAX);
         put_end(writing);
@@ -306,8 +346,11 @@ enum base_code report_perfetto(struct profile *profile, const struct report_rule
         code = report_data_load_by(&data, profile, rules, error);
     if (code == BASE_OK)
         code = write_trace(&writing, write, user, error);
-    for (size_t i = 0; i < writing.thread_rows.count; i++)
+    for (size_t i = 0; i < writing.thread_rows.count; i++) {
         perfetto_group_fini(&writing.thread_rows.items[i].group);
+        perfetto_group_fini(&writing.thread_rows.items[i].ranges);
+    }
+    perfetto_group_fini(&writing.ranges);
     base_array_fini(&writing.thread_rows);
     base_map_fini(&writing.threads);
     free(writing.findings);

@@ -52,7 +52,8 @@ enum perfetto_type { // of an event
     X(WORK, "gpu")             \
     X(NODE, "gpu-node")        \
     X(OBJECT, "object")        \
-    X(FINDING, "finding")
+    X(FINDING, "finding")      \
+    X(RANGE, "nvtx")
 
 #define PERFETTO_ANNOTATIONS(X)       \
     X(CALL, "call")                   \
@@ -81,7 +82,8 @@ enum perfetto_type { // of an event
     X(RANK, "rank")                   \
     X(COUNT, "count")                 \
     X(NAME, "object_name")            \
-    X(KERNEL, "kernel")
+    X(KERNEL, "kernel")               \
+    X(DOMAIN, "domain")
 
 // From 1: these are the numbers of the names in a sequence.
 #define PERFETTO_CATEGORY(id, name) PERFETTO_CATEGORY_##id,

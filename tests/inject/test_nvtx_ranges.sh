@@ -14,6 +14,36 @@ record() { # RANGE PROGRAM [ARGUMENT]
     "$GLINT" record --device "$device" -f -o "$work/profile" --no-cache --capture-range "$range" -- "$@" >"$work/out" 2>"$work/said"
     echo 'done' | cmp - "$work/out"
 }
+# Ranges are recorded from the first call of CUDA on, whichever launches are watched. Times are in order.
+cat >"$work/ranges" <<'END'
+step		1	1	1
+inner		1	1	1
+step		1	1	1
+steps		1	1	1
+step		1	1	1
+größe		1	1	1
+step		0	1	1
+step		0	1	1
+step		0	1	1
+step	mine	1	1	1
+step	mine	1	1	1
+no	mine	1	1	1
+step	mine	0	1	1
+step	other	1	1	1
+step		1	1	1
+a@b		1	1	1
+END
+records() { # PROGRAM
+    "$GLINT" record --device "$device" -f -o "$work/profile" --no-cache -- "$1" >"$work/out" 2>"$work/said"
+    "$GLINT" query "$work/profile" 'SELECT name, domain, pushed, thread = end_thread, end_ns >= start_ns FROM v_nvtx_ranges
+        ORDER BY number' | tail -n +2 | diff "$work/ranges" -
+    "$GLINT" report --format json "$work/profile" | tr -d '\n' | grep -o '"nvtx_ranges": *\[.*"kernels"' |
+        grep -o '"name": *"[^"]*"' | sed 's/.*: *//; s/"//g' >"$work/names"
+    cut -f 1 "$work/ranges" | diff - "$work/names"
+    "$GLINT" query "$work/profile" "SELECT count(*) FROM v_calls c JOIN v_nvtx_ranges r ON r.thread = c.thread AND r.name = 'inner'
+        AND c.start_ns BETWEEN r.start_ns AND r.end_ns AND c.kind = 'launch'" | tail -n 1 >"$work/inside"
+    echo 1 | diff - "$work/inside"
+}
 watches() { # RANGE NUMBERS PROGRAM
     record "$1" "$3"
     got=$("$GLINT" query --csv "$work/profile" 'SELECT DISTINCT o.bytes - 1000 FROM v_accesses a
@@ -32,6 +62,7 @@ says() { # RANGE TEXT PROGRAM [ARGUMENT]
 }
 
 check() { # PROGRAM
+    records "$1"
     watches nvtx:step '1 2 3 7 8 10 11 13 21 ' "$1"
     watches nvtx:step@mine '15 17 19 ' "$1"
     watches nvtx:step@other '20 ' "$1"

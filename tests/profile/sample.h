@@ -369,6 +369,26 @@ static const struct profile_object sample_objects[] = {
     {.number = 6, .kind = PROFILE_OBJECT_GRAPH, .address = 0x90000, .bytes = 64, .device = 1},
 };
 
+static const struct profile_nvtx_range sample_nvtx_ranges[] = {
+    {.number = 1,
+     .name = "step",
+     .thread = 1,
+     .start_ns = 10,
+     .end_ns = 90000,
+     .has_end = true,
+     .pushed = true,
+     .end_thread = 1},
+    {.number = 2,
+     .name = "load",
+     .domain = "files",
+     .thread = 1,
+     .start_ns = 20,
+     .end_ns = 30,
+     .has_end = true,
+     .end_thread = 2},
+    {.number = 4, .name = "open", .thread = 2, .start_ns = 40, .pushed = true},
+};
+
 static const struct profile_note sample_notes[] = {
     {PROFILE_WARNING, "kernel foo: no PTX"},
     {PROFILE_INFO, "a note with a tab\tand a \"quote\", and a comma"},
@@ -850,6 +870,13 @@ static inline enum base_code sample_add(struct profile_writer *writer, struct ba
                                        error);
     }
     SAMPLE_ADD(sample_times, profile_add_time);
+    SAMPLE_ADD(sample_nvtx_ranges, profile_add_nvtx_range);
+    for (size_t i = 0; i < SAMPLE_COUNT(sample_nvtx_ranges) && code == BASE_OK; i++) {
+        const struct profile_nvtx_range *range = &sample_nvtx_ranges[i];
+        if (range->has_end)
+            code = profile_end_nvtx_range(writer, range->number, range->end_ns, range->end_thread,
+                                          error);
+    }
     SAMPLE_ADD(sample_notes, profile_add_note);
     SAMPLE_ADD(sample_dropped, profile_set_dropped);
     SAMPLE_ADD(sample_settings, profile_set_setting);

@@ -293,6 +293,21 @@ static bool see_object(void *user, const struct profile_object *row)
     return true;
 }
 
+static bool see_nvtx_range(void *user, const struct profile_nvtx_range *row)
+{
+    const struct profile_nvtx_range *wanted = &sample_nvtx_ranges[(*(size_t *)user)++];
+    assert_int_equal(row->number, wanted->number);
+    check_text(row->name, wanted->name);
+    check_text(row->domain, wanted->domain);
+    assert_int_equal(row->thread, wanted->thread);
+    assert_int_equal(row->start_ns, wanted->start_ns);
+    assert_int_equal(row->has_end, wanted->has_end);
+    assert_int_equal(row->end_ns, wanted->end_ns);
+    assert_int_equal(row->pushed, wanted->pushed);
+    assert_int_equal(row->end_thread, wanted->end_thread);
+    return true;
+}
+
 static bool see_note(void *user, const struct profile_note *row)
 {
     const struct profile_note *wanted = &sample_notes[(*(size_t *)user)++];
@@ -335,6 +350,7 @@ static void every_row_is_read_back(void **state)
     CHECK_EACH(call, SAMPLE_COUNT(sample_calls)); // the second reading gives the same
     CHECK_EACH(node_time, 3);
     CHECK_EACH(object, SAMPLE_COUNT(sample_objects));
+    CHECK_EACH(nvtx_range, SAMPLE_COUNT(sample_nvtx_ranges));
     CHECK_EACH(note, SAMPLE_COUNT(sample_notes));
     CHECK_EACH(dropped, SAMPLE_COUNT(sample_dropped));
     profile_close(profile);
@@ -532,6 +548,8 @@ static void views_tell_the_same(void **state)
                 "6|||graph|64|589824|1||||||0|||||||\n");
     check_query(profile, "SELECT * FROM v_settings ORDER BY name",
                 "analyses|objects,elements,counts\nsample|10\n");
+    check_query(profile, "SELECT * FROM v_nvtx_ranges",
+                "1|step||1|1|10|90000|1\n2|load|files|1|0|20|30|2\n4|open||2|1|40||\n");
     check_query(profile, "SELECT * FROM v_notes WHERE number = 1",
                 "1|warning|kernel foo: no PTX\n");
     check_query(profile, "SELECT * FROM v_dropped ORDER BY kind", "call|3\ntime|12\n");

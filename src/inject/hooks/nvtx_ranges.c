@@ -1,125 +1,175 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions for ranges, domains and registered strings. glint wants ranges of one name in one
-// domain, so a handle says no more than whether it is the one: all other domains share a handle,
-// and so do all other strings. As without a tool, functions return no levels of nesting, and no
-// identifiers of ranges that are not wanted.
+// Functions for ranges, domains and registered strings. Handles are names (nvtx_names.h). All
+// ranges are recorded, and those of one name in one domain may choose which launches are watched.
+// As without a tool, functions return no levels of nesting.
 #include "nvtx_ranges.h"
 
 #include <errno.h>
 
 #include "inject/core/presence.h"
 #include "inject/probe/range.h"
+#include "nvtx_names.h"
+#include "nvtx_record.h"
 #include "nvtx_text.h"
-
-// Only their addresses are used, as handles.
-static char wanted_domain, other_domain, wanted_string, other_string;
 
 // --- Names ---------------------------------------------------------------------------------------
 
-static bool has_name(uint32_t type, nvtxMessageValue_t message)
+struct range_name {
+    bool is_wanted;
+    const char *text; // never NULL
+    char copy[HOOKS_NVTX_TEXT];
+};
+
+static void read_name(struct range_name *name, uint32_t type, nvtxMessageValue_t message)
 {
-    char name[HOOKS_NVTX_TEXT];
-    if (type == NVTX_MESSAGE_TYPE_REGISTERED)
-        return message.registered == &wanted_string;
-    return hooks_nvtx_text(type, message, name) && probe_range_is_name(name);
+    name->is_wanted = false;
+    name->text = "";
+    if (type == NVTX_MESSAGE_TYPE_REGISTERED) {
+        const struct hooks_nvtx_name *registered = (const void *)message.registered;
+        if (registered) {
+            name->is_wanted = registered->is_wanted;
+            name->text = registered->text;
+        }
+    } else if (hooks_nvtx_text(type, message, name->copy)) {
+        name->is_wanted = probe_range_is_name(name->copy);
+        name->text = name->copy;
+    }
 }
 
-static bool has_name_ascii(const char *name)
+static void read_ascii(struct range_name *name, const char *text)
 {
-    return has_name(NVTX_MESSAGE_TYPE_ASCII, (nvtxMessageValue_t){.ascii = name});
+    read_name(name, NVTX_MESSAGE_TYPE_ASCII, (nvtxMessageValue_t){.ascii = text});
 }
 
-static bool has_name_wide(const wchar_t *name)
+static void read_wide(struct range_name *name, const wchar_t *text)
 {
-    return has_name(NVTX_MESSAGE_TYPE_UNICODE, (nvtxMessageValue_t){.unicode = name});
+    read_name(name, NVTX_MESSAGE_TYPE_UNICODE, (nvtxMessageValue_t){.unicode = text});
 }
 
-static bool has_name_in(const nvtxEventAttributes_v2 *event)
+static void read_event(struct range_name *name, const nvtxEventAttributes_v2 *event)
 {
-    return event && event->size >= sizeof(*event) &&
-           has_name((uint32_t)event->messageType, event->message);
+    if (event && event->size >= sizeof(*event))
+        read_name(name, (uint32_t)event->messageType, event->message);
+    else
+        read_ascii(name, NULL);
+}
+
+static nvtxStringHandle_t register_name(const struct range_name *name)
+{
+    const int error = errno;
+    struct hooks_nvtx_name *made = hooks_nvtx_string(name->text, name->is_wanted);
+    errno = error;
+    return (nvtxStringHandle_t)made;
 }
 
 static nvtxStringHandle_t register_ascii(nvtxDomainHandle_t domain, const char *text)
 {
+    struct range_name name;
     (void)domain;
-    return (nvtxStringHandle_t)(has_name_ascii(text) ? &wanted_string : &other_string);
+    read_ascii(&name, text);
+    return register_name(&name);
 }
 
 static nvtxStringHandle_t register_wide(nvtxDomainHandle_t domain, const wchar_t *text)
 {
+    struct range_name name;
     (void)domain;
-    return (nvtxStringHandle_t)(has_name_wide(text) ? &wanted_string : &other_string);
+    read_wide(&name, text);
+    return register_name(&name);
 }
 
 // --- Domains -------------------------------------------------------------------------------------
 
-static nvtxDomainHandle_t create_ascii(const char *name)
+static nvtxDomainHandle_t create(const struct range_name *name)
 {
-    return (nvtxDomainHandle_t)(name && probe_range_is_domain(name) ? &wanted_domain
-                                                                    : &other_domain);
+    const int error = errno;
+    struct hooks_nvtx_name *made =
+        hooks_nvtx_domain(name->text, *name->text && probe_range_is_domain(name->text));
+    errno = error;
+    return (nvtxDomainHandle_t)made;
 }
 
-static nvtxDomainHandle_t create_wide(const wchar_t *wide)
+static nvtxDomainHandle_t create_ascii(const char *text)
 {
-    char name[HOOKS_NVTX_TEXT];
-    const bool named =
-        hooks_nvtx_text(NVTX_MESSAGE_TYPE_UNICODE, (nvtxMessageValue_t){.unicode = wide}, name);
-    return create_ascii(named ? name : NULL);
+    struct range_name name;
+    read_ascii(&name, text);
+    return create(&name);
+}
+
+static nvtxDomainHandle_t create_wide(const wchar_t *text)
+{
+    struct range_name name;
+    read_wide(&name, text);
+    return create(&name);
+}
+
+static const struct hooks_nvtx_name *domain_of(nvtxDomainHandle_t handle)
+{
+    return (const void *)handle;
 }
 
 static bool is_wanted(nvtxDomainHandle_t domain)
 {
-    return domain ? domain == (nvtxDomainHandle_t)&wanted_domain : probe_range_is_domain(NULL);
+    return domain ? domain_of(domain)->is_wanted : probe_range_is_domain(NULL);
 }
 
 // --- Ranges --------------------------------------------------------------------------------------
 
-static int push(nvtxDomainHandle_t domain, bool named)
+static int push(nvtxDomainHandle_t domain, const struct range_name *name)
 {
     const int error = errno;
+    hooks_nvtx_record_push(domain_of(domain), name->text);
     if (is_wanted(domain))
-        probe_range_push(named);
-    else if (named)
+        probe_range_push(name->is_wanted);
+    else if (name->is_wanted)
         core_presence_add(EVENT_PRESENT_OTHER);
     errno = error;
     return NVTX_NO_PUSH_POP_TRACKING;
 }
 
-static nvtxRangeId_t start(nvtxDomainHandle_t domain, bool named)
+static nvtxRangeId_t start(nvtxDomainHandle_t domain, const struct range_name *name)
 {
     const int error = errno;
-    nvtxRangeId_t identifier = 0;
-    if (named && is_wanted(domain))
-        identifier = probe_range_start();
-    else if (named)
+    const bool opens = name->is_wanted && is_wanted(domain);
+    const nvtxRangeId_t identifier = probe_range_start(opens);
+    if (name->is_wanted && !opens)
         core_presence_add(EVENT_PRESENT_OTHER);
+    hooks_nvtx_record_start(domain_of(domain), name->text, identifier);
     errno = error;
     return identifier;
 }
 
 static int range_push(const nvtxEventAttributes_v2 *event)
 {
-    return push(NULL, has_name_in(event));
+    struct range_name name;
+    read_event(&name, event);
+    return push(NULL, &name);
 }
 
-static int range_push_ascii(const char *name)
+static int range_push_ascii(const char *text)
 {
-    return push(NULL, has_name_ascii(name));
+    struct range_name name;
+    read_ascii(&name, text);
+    return push(NULL, &name);
 }
 
-static int range_push_wide(const wchar_t *name)
+static int range_push_wide(const wchar_t *text)
 {
-    return push(NULL, has_name_wide(name));
+    struct range_name name;
+    read_wide(&name, text);
+    return push(NULL, &name);
 }
 
 static int domain_range_push(nvtxDomainHandle_t domain, const nvtxEventAttributes_v2 *event)
 {
-    return push(domain, has_name_in(event));
+    struct range_name name;
+    read_event(&name, event);
+    return push(domain, &name);
 }
 
 static int domain_range_pop(nvtxDomainHandle_t domain)
 {
+    hooks_nvtx_record_pop(domain_of(domain));
     if (is_wanted(domain))
         probe_range_pop();
     return NVTX_NO_PUSH_POP_TRACKING;
@@ -132,42 +182,53 @@ static int range_pop(void)
 
 static nvtxRangeId_t range_start(const nvtxEventAttributes_v2 *event)
 {
-    return start(NULL, has_name_in(event));
+    struct range_name name;
+    read_event(&name, event);
+    return start(NULL, &name);
 }
 
-static nvtxRangeId_t range_start_ascii(const char *name)
+static nvtxRangeId_t range_start_ascii(const char *text)
 {
-    return start(NULL, has_name_ascii(name));
+    struct range_name name;
+    read_ascii(&name, text);
+    return start(NULL, &name);
 }
 
-static nvtxRangeId_t range_start_wide(const wchar_t *name)
+static nvtxRangeId_t range_start_wide(const wchar_t *text)
 {
-    return start(NULL, has_name_wide(name));
+    struct range_name name;
+    read_wide(&name, text);
+    return start(NULL, &name);
 }
 
 static nvtxRangeId_t domain_range_start(nvtxDomainHandle_t domain,
                                         const nvtxEventAttributes_v2 *event)
 {
-    return start(domain, has_name_in(event));
+    struct range_name name;
+    read_event(&name, event);
+    return start(domain, &name);
 }
 
 static void range_end(nvtxRangeId_t identifier)
 {
-    probe_range_end(identifier);
+    if (probe_range_end(identifier))
+        hooks_nvtx_record_end(identifier);
 }
 
 static void domain_range_end(nvtxDomainHandle_t domain, nvtxRangeId_t identifier)
 {
     (void)domain;
-    probe_range_end(identifier);
+    range_end(identifier);
 }
 
 // A range with a payload has its name there, if any, in a form that only the program knows. It
 // counts because the program may end it by domain_range_pop.
 static int push_payload(nvtxDomainHandle_t domain, const void *payloads, size_t count)
 {
+    struct range_name name;
     (void)payloads, (void)count;
-    return push(domain, false);
+    read_ascii(&name, NULL);
+    return push(domain, &name);
 }
 
 static int pop_payload(nvtxDomainHandle_t domain, const void *payloads, size_t count)
@@ -212,9 +273,8 @@ static void fill(const NvtxExportTableCallbacks *callbacks, enum NvtxCallbackMod
 
 void hooks_nvtx_ranges_join(NvtxGetExportTableFunc_t get_export_table)
 {
-    if (!probe_range_uses_nvtx())
-        return;
-    core_presence_add(EVENT_PRESENT_NVTX);
+    if (probe_range_uses_nvtx())
+        core_presence_add(EVENT_PRESENT_NVTX);
     const NvtxExportTableCallbacks *callbacks = get_export_table(NVTX_ETID_CALLBACKS);
     if (!callbacks || callbacks->struct_size < sizeof(*callbacks) ||
         !callbacks->GetModuleFunctionTable)
@@ -226,8 +286,7 @@ void hooks_nvtx_ranges_join(NvtxGetExportTableFunc_t get_export_table)
 int hooks_nvtx_ranges_join_payloads(const nvtxExtModuleInfo_t *module)
 {
     enum { OLDEST = 0x0103 }; // it has the same slots
-    if (!probe_range_uses_nvtx() || module->compatId < OLDEST ||
-        module->compatId > NVTX_EXT_PAYLOAD_COMPATID)
+    if (module->compatId < OLDEST || module->compatId > NVTX_EXT_PAYLOAD_COMPATID)
         return 0;
     for (size_t i = 0; i < module->segmentsCount && i < 1; i++) {
         const nvtxExtModuleSegment_t *segment = &module->segments[i];

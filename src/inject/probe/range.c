@@ -17,10 +17,11 @@ static struct {
     struct event_capture wanted; // written once
     // Any thread:
     _Atomic bool profiled; // the program is between cuProfilerStart and cuProfilerStop
-    _Atomic uint32_t open; // ranges that hold for all threads
-    // The identifiers of those; 0: unused. An identifier is SLOTS times a number, plus its slot. If
-    // more are open at once, the others have no effect.
+    _Atomic uint32_t open; // wanted ranges that hold for all threads
+    // The identifiers of ranges that were started; 0: unused. An identifier is SLOTS times a
+    // number, plus its slot. If more are open at once, the others have no effect and no end.
     _Atomic uint64_t slots[SLOTS];
+    _Atomic bool wants[SLOTS]; // by slot: the range is wanted
     _Atomic uint64_t made;
 } ranges = {.once = PTHREAD_ONCE_INIT};
 
@@ -103,24 +104,42 @@ void probe_range_pop(void)
         pushed.depth--;
 }
 
-uint64_t probe_range_start(void)
+uint64_t probe_range_number(uint64_t identifier)
 {
-    const uint64_t number = atomic_fetch_add(&ranges.made, 1) + 1;
-    core_presence_add(EVENT_PRESENT_RANGE);
+    return identifier / SLOTS;
+}
+
+uint64_t probe_range_new(void)
+{
+    return (atomic_fetch_add(&ranges.made, 1) + 1) * SLOTS;
+}
+
+uint64_t probe_range_start(bool wanted)
+{
+    const uint64_t first = probe_range_new(), number = probe_range_number(first);
+    if (wanted)
+        core_presence_add(EVENT_PRESENT_RANGE);
     for (uint64_t i = 0; i < SLOTS; i++) {
-        const uint64_t slot = (number + i) % SLOTS, identifier = number * SLOTS + slot;
+        const uint64_t slot = (number + i) % SLOTS, identifier = first + slot;
         uint64_t unused = 0;
         if (atomic_compare_exchange_strong(&ranges.slots[slot], &unused, identifier)) {
-            atomic_fetch_add(&ranges.open, 1);
+            atomic_store(&ranges.wants[slot], wanted);
+            if (wanted)
+                atomic_fetch_add(&ranges.open, 1);
             return identifier;
         }
     }
-    return number * SLOTS;
+    return first;
 }
 
-void probe_range_end(uint64_t identifier)
+bool probe_range_end(uint64_t identifier)
 {
-    if (identifier &&
-        atomic_compare_exchange_strong(&ranges.slots[identifier % SLOTS], &identifier, 0))
+    const uint64_t slot = identifier % SLOTS;
+    const bool wanted = atomic_load(&ranges.wants[slot]);
+    if (!identifier ||
+        !atomic_compare_exchange_strong(&ranges.slots[slot], &(uint64_t){identifier}, 0))
+        return false;
+    if (wanted)
         atomic_fetch_sub(&ranges.open, 1);
+    return true;
 }

@@ -16,7 +16,8 @@ void probe_range_profiler(bool open);
 
 // --- NVTX ----------------------------------------------------------------------------------------
 
-// Returns whether ranges of NVTX are to be watched. If not, nothing below has an effect.
+// Returns whether launches are watched in ranges of NVTX only. If not, identifiers are all that the
+// functions below are for.
 bool probe_range_uses_nvtx(void);
 
 // Return whether it is the name of the ranges, or of their domain; NULL: the default domain.
@@ -28,8 +29,15 @@ bool probe_range_is_domain(const char *name);
 void probe_range_push(bool wanted);
 void probe_range_pop(void);
 
-// Begins a wanted range, which any thread may end. Returns its identifier, which is not 0.
-uint64_t probe_range_start(void);
-void probe_range_end(uint64_t identifier); // nothing happens if no such range is open
+// Begins a range, which any thread may end. Returns its identifier, which is not 0. wanted: it has
+// the name, in the domain of the wanted ranges.
+uint64_t probe_range_start(bool wanted);
+// Ends it. Returns false if no such range is open.
+bool probe_range_end(uint64_t identifier);
+
+// Returns an identifier that no other range has. Nothing is begun.
+uint64_t probe_range_new(void);
+// Returns the number of a range, from 1.
+uint64_t probe_range_number(uint64_t identifier);
 
 #endif
