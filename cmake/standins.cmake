@@ -57,3 +57,7 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/src/standins/cublas/launch.c P
 foreach(version IN ITEMS 13 12)
     glint_standin(cublas cublas ${version} launch.c handle.c level1.c level2.c level3.c gemm.c extensions.c missing.c)
 endforeach()
+
+glint_standin_kernels(curand sequences)
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/standins/curand/generator.c PROPERTIES OBJECT_DEPENDS "${curand_texts}")
+glint_standin(curand curand 10 generator.c start.c missing.c)

@@ -18,9 +18,18 @@ if(TARGET glint_cublas_13 AND CMOCKA_LIBRARY AND CMOCKA_INCLUDE)
     endfunction()
     glint_standin_test(cublas_vectors glint_cublas_13)
     glint_standin_test(cublas_matrices glint_cublas_13)
+    glint_standin_test(curand glint_curand_10)
 endif()
 
 if(TARGET glint_cublas_13 AND NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITIZE)
     glint_test(standins.exports sh ${CMAKE_CURRENT_SOURCE_DIR}/standins/exports.sh $<TARGET_FILE_DIR:glint_cublas_13>)
+    add_executable(standins_curand_compare standins/curand_compare.c)
+    set_target_properties(standins_curand_compare PROPERTIES
+        OUTPUT_NAME curand_compare RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/standins)
+    target_compile_options(standins_curand_compare PRIVATE -Wno-strict-prototypes)
+    target_link_options(standins_curand_compare PRIVATE -Wl,--no-as-needed)
+    target_link_libraries(standins_curand_compare PRIVATE glint_curand_10 glint_libcuda dl m)
+    glint_test(standins.curand_toolkit sh ${CMAKE_CURRENT_SOURCE_DIR}/standins/toolkit.sh
+        $<TARGET_FILE:standins_curand_compare> libcurand.so.10)
     glint_test(standins.programs sh ${CMAKE_CURRENT_SOURCE_DIR}/standins/programs.sh $<TARGET_FILE_DIR:glint_cublas_13>)
 endif()
