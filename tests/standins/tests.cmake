@@ -19,6 +19,7 @@ if(TARGET glint_cublas_13 AND CMOCKA_LIBRARY AND CMOCKA_INCLUDE)
     glint_standin_test(cublas_vectors glint_cublas_13)
     glint_standin_test(cublas_matrices glint_cublas_13)
     glint_standin_test(curand glint_curand_10)
+    glint_standin_test(cufft glint_cufft_12)
 endif()
 
 if(TARGET glint_cublas_13 AND NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITIZE)
