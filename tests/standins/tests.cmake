@@ -32,5 +32,6 @@ if(TARGET glint_cublas_13 AND NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITIZE)
     target_link_libraries(standins_curand_compare PRIVATE glint_curand_10 glint_libcuda dl m)
     glint_test(standins.curand_toolkit sh ${CMAKE_CURRENT_SOURCE_DIR}/standins/toolkit.sh
         $<TARGET_FILE:standins_curand_compare> libcurand.so.10)
+    glint_test(standins.nvrtc sh ${CMAKE_CURRENT_SOURCE_DIR}/standins/nvrtc.sh $<TARGET_FILE_DIR:glint_cublas_13>)
     glint_test(standins.programs sh ${CMAKE_CURRENT_SOURCE_DIR}/standins/programs.sh $<TARGET_FILE_DIR:glint_cublas_13>)
 endif()

@@ -3,7 +3,8 @@
 // NVIDIA's static CUDA runtime, in the program or in one of its libraries, to the function of the
 // same name in glint's libcudart, which lies in the same folder. No code of NVIDIA's runtime runs:
 // its API functions jump away at their first instruction, and its constructors and destructors
-// return at once. In programs without the static runtime this library does nothing.
+// return at once. In NVRTC, the functions that hand out a cubin are redirected to those that hand
+// out PTX. In programs without either this library does nothing.
 //
 // When it patches. The library is linked with -z initfirst, so its constructor runs before any
 // constructor of the program or its libraries registers device code. Only a program's
@@ -302,6 +303,59 @@ static void patch_object(const struct redirect_elf *elf, const char *file, uint6
     munmap(sites, limit * sizeof(*sites));
 }
 
+// --- NVRTC ---------------------------------------------------------------------------------------
+
+// The address of a function that the file exports; 0: none.
+static uint64_t exported(const struct redirect_elf *elf, const struct redirect_symbols *symbols,
+                         const char *name)
+{
+    for (size_t i = 0; i < symbols->count; i++) {
+        const Elf64_Sym *symbol = &symbols->items[i];
+        if (ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_size >= REDIRECT_PATCH_BYTES &&
+            redirect_elf_at(elf, symbol->st_value, symbol->st_size) &&
+            strcmp(redirect_symbol_name(symbols, i), name) == 0)
+            return symbol->st_value;
+    }
+    return 0;
+}
+
+// Makes NVRTC hand out PTX where a program asks for a cubin, which it has only if the program named
+// a real architecture: NVRTC has the PTX of every compilation. The functions take the same
+// arguments.
+static void patch_nvrtc(const struct redirect_elf *elf, const char *file, uint64_t bias)
+{
+    static const char *const pairs[][2] = {{"nvrtcGetCUBINSize", "nvrtcGetPTXSize"},
+                                           {"nvrtcGetCUBIN", "nvrtcGetPTX"}};
+    const struct redirect_symbols symbols = redirect_elf_symbols(elf, SHT_DYNSYM);
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t from[2], to[2];
+    for (size_t i = 0; i < 2; i++) {
+        from[i] = exported(elf, &symbols, pairs[i][0]);
+        to[i] = exported(elf, &symbols, pairs[i][1]);
+        if (!from[i] || !to[i])
+            return; // releases before 11.1 have no cubins
+    }
+    for (size_t i = 0; i < 2; i++) {
+        unsigned char code[REDIRECT_PATCH_BYTES];
+        const uint64_t at = bias + from[i], first = at / page * page;
+        const size_t size_bytes = (size_t)(at + REDIRECT_PATCH_BYTES - first);
+        const size_t length = redirect_patch_jump(MACHINE, at, bias + to[i], code);
+        if (!length || mprotect((void *)first, size_bytes, PROT_READ | PROT_WRITE) != 0)
+            fail(file, "the system does not let its code be changed");
+        memcpy((void *)at, code, length);
+        flush((void *)at, length);
+        if (mprotect((void *)first, size_bytes, PROT_READ | PROT_EXEC) != 0)
+            fail(file, "the system does not let changed code run");
+    }
+}
+
+static bool is_nvrtc(const char *path)
+{
+    static const char prefix[] = "libnvrtc.so";
+    const char *slash = strrchr(path, '/');
+    return strncmp(slash ? slash + 1 : path, prefix, strlen(prefix)) == 0;
+}
+
 // --- Objects -------------------------------------------------------------------------------------
 
 // Returns whether the loader mapped this file: its dynamic section must lie where the loader has
@@ -338,7 +392,9 @@ static bool look_at(const struct link_map *map, const char *path, const char *na
             redirect_elf_vendor_library(&elf));
         _exit(OWN_FAILURE);
     }
-    if (found && vendor) {
+    if (found && is_nvrtc(name)) {
+        patch_nvrtc(&elf, name, map->l_addr);
+    } else if (found && vendor) {
         if (!state.told_vendor)
             say(vendor,
                 " was loaded: NVIDIA's libraries cannot run on the simulated GPU, and their ",
