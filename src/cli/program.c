@@ -54,6 +54,7 @@ bool cli_program_take_option(struct cli_program_request *request, const struct c
         }
         request->workers = argument;
         return true;
+    case 'm': request->memory_errors = argument; return true;
     default: request->log = argument; return true;
     }
 }
@@ -280,6 +281,8 @@ static bool set_environment(const struct cli_program_request *request,
                 (!program->needs_asan || put_before("ASAN_OPTIONS", allow_preload, ":")) &&
                 (!request->preset || setenv("GLINT_SIM_DEVICE", request->preset, 1) == 0) &&
                 (!request->workers || setenv("GLINT_SIM_WORKERS", request->workers, 1) == 0) &&
+                (!request->memory_errors ||
+                 setenv("GLINT_SIM_MEMORY_ERRORS", request->memory_errors, 1) == 0) &&
                 (!request->log || set_log(request->log));
     if (!good)
         cli_no_memory();
@@ -383,8 +386,11 @@ bool cli_program_prepare(struct cli_program_request *request, const char *name,
     struct base_buf fallback = {0};
     if (request->device == CLI_PROGRAM_DEVICE_AUTO)
         request->device = has_gpu(&fallback) ? CLI_PROGRAM_DEVICE_GPU : CLI_PROGRAM_DEVICE_SIM;
-    if (request->device == CLI_PROGRAM_DEVICE_GPU && (request->workers || request->log))
-        cli_message("--workers and --sim-log apply only to the simulated GPU, and are ignored");
+    if (request->device == CLI_PROGRAM_DEVICE_GPU &&
+        (request->workers || request->log || request->memory_errors))
+        cli_message(
+            "--workers, --sim-log and --memory-errors apply only to the simulated GPU, and are "
+            "ignored");
     bool good = cli_program_find(name, path);
     if (path->failed)
         cli_no_memory();

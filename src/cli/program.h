@@ -13,7 +13,8 @@ struct cli_program_request {
     const char *preset; // NULL: the default
     const char *workers;
     const char *log;
-    bool watched;    // load libglint.so into the program
+    const char *memory_errors; // "end", "warn" or NULL: the default
+    bool watched;              // load libglint.so into the program
     bool first_uses; // also load the libraries that intercept the C library and, if used, MPI
     bool quiet;      // do not print that the simulated GPU is used because there is no GPU
 };
@@ -24,6 +25,9 @@ struct cli_program_request {
     {'d', "device", "DEVICE", "auto (default), gpu, sim or sim:PRESET",                   \
      .values = "auto gpu sim sim:h200 sim:a100 sim:rtx3090 sim:rtx2080ti"},               \
         {'w', "workers", "NUMBER", "threads of the simulated GPU; default: one per CPU"}, \
+        {'m', "memory-errors", "WHAT",                                                    \
+         "invalid accesses on the simulated GPU: end the launch (default), or warn",      \
+         .values = "end warn"},                                                           \
     {                                                                                     \
         'l', "sim-log", "FILE", "log every call and memory access of the simulated GPU"   \
     }

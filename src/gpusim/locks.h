@@ -17,6 +17,7 @@ enum gpusim_rank {
     GPUSIM_RANK_DEVICE,   // sim_device.lock
     GPUSIM_RANK_RUN,      // sim_run.lock
     GPUSIM_RANK_LOG,      // log_file.lock
+    GPUSIM_RANK_PAGES,    // driver.pages_lock
     GPUSIM_RANK_REPORTED, // driver.reported_lock
 };
 

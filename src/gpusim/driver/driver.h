@@ -87,6 +87,9 @@ struct driver_process {
     // blocks are cut from.
     struct base_map free_blocks;
     struct driver_chunk *newest_chunk;
+    bool lenient;                // invalid accesses end launches only where `pages` has no memory
+    pthread_mutex_t pages_lock;  // guards `pages`
+    struct base_intervals pages; // where a GPU would have memory for the blocks; only if lenient
 
     // The virtual memory API (vmm.c). The file is never shortened: offsets are used once, and freed
     // memory is punched out of the file, so no list of holes is needed.

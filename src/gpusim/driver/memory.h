@@ -32,6 +32,9 @@ struct driver_allocation {
 // (block.c). driver_block_take() returns 0 when memory runs out. Locked.
 uint64_t driver_block_take(uint64_t size_bytes);
 void driver_block_give(uint64_t address, uint64_t size_bytes);
+// Returns whether a GPU that maps pages of 2 MiB for the same blocks has memory at these addresses.
+// Any thread. Only with driver.lenient.
+bool driver_block_is_mapped(uint64_t address, uint64_t size_bytes);
 
 // Allocates memory and makes it known to the driver and the machine. Locked.
 CUresult driver_memory_add(struct driver_context *context, enum driver_memory_kind kind,

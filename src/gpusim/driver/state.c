@@ -11,6 +11,7 @@
 
 #include "driver.h"
 #include "gpusim/calls/calls.h"
+#include "memory.h"
 #include "missing.h"
 
 struct driver_process driver = {
@@ -19,6 +20,7 @@ struct driver_process driver = {
     .work = PTHREAD_COND_INITIALIZER,
     .completed = PTHREAD_COND_INITIALIZER,
     .reported_lock = PTHREAD_MUTEX_INITIALIZER,
+    .pages_lock = PTHREAD_MUTEX_INITIALIZER,
     .log_once = PTHREAD_ONCE_INIT,
     .physical_file = -1,
 };
@@ -158,6 +160,11 @@ __attribute__((destructor)) static void finish(void)
         driver_log_end();
 }
 
+static void warn(const char *text)
+{
+    driver_say("%s", text);
+}
+
 static CUresult start(void)
 {
     const char *key = getenv("GLINT_SIM_DEVICE");
@@ -189,6 +196,11 @@ static CUresult start(void)
                                             : CUDA_ERROR_OPERATING_SYSTEM;
     }
     base_intervals_init(&driver.memory, 0);
+    base_intervals_init(&driver.pages, 0);
+    const char *errors = getenv("GLINT_SIM_MEMORY_ERRORS");
+    driver.lenient = errors && strcmp(errors, "warn") == 0;
+    if (driver.lenient)
+        sim_device_set_lenient(driver.device, driver_block_is_mapped, warn);
     pthread_atfork(NULL, NULL, in_child);
     driver.initialised = true;
     return CUDA_SUCCESS;

@@ -105,11 +105,22 @@ static void describe_generic(const struct sim_warp *warp, uint64_t address, char
         describe_window(in_shared, block->shared_bytes, "block's shared memory", out, out_bytes);
 }
 
-static bool report(struct sim_warp *warp, const struct sim_uop *op, int lane, uint64_t address,
-                   uint32_t bytes, enum sim_access_kind kind)
+// The lane's address is outside every object. Returns whether the lane may access it all the same.
+static bool report(struct sim_warp *warp, const struct sim_uop *op, int lane, uint32_t bytes,
+                   enum sim_access_kind kind, struct sim_access *access)
 {
+    const uint64_t address = access->address[lane];
+    const struct sim_device *device = warp->block->launch->device;
     char where[280];
     describe_generic(warp, address, where, sizeof(where));
+    if (device->is_mapped && device->is_mapped(address, bytes)) {
+        sim_warp_warn(warp, op, lane,
+                      "invalid %s of %u bytes at 0x%llx: %s; the kernel goes on, because a GPU has "
+                      "memory there",
+                      words[kind], bytes, (unsigned long long)address, where);
+        access->pointer[lane] = (unsigned char *)(uintptr_t)address;
+        return true;
+    }
     sim_warp_fault(warp, op, SIM_FAULT_ADDRESS, lane, "invalid %s of %u bytes at 0x%llx: %s",
                    words[kind], bytes, (unsigned long long)address, where);
     return false;
@@ -156,13 +167,13 @@ static bool global_lane(struct sim_warp *warp, const struct sim_uop *op, int lan
             forget_ended(warp); // before the lookup, so that a later free() changes the count again
             if (!sim_object_find(warp->block->launch->device, address, &fresh) ||
                 fresh.size_bytes - (address - fresh.address) < bytes)
-                return report(warp, op, lane, address, bytes, kind);
+                return report(warp, op, lane, bytes, kind, access);
             if (fresh.kind == GPUSIM_OBJECT_HEAP)
                 seen = &warp->block->worker->heap[op->seen];
             *seen = (struct sim_seen){fresh.address, fresh.size_bytes};
         } else {
             if (object->size_bytes - (address - object->address) < bytes)
-                return report(warp, op, lane, address, bytes, kind);
+                return report(warp, op, lane, bytes, kind, access);
             if (object->kind == GPUSIM_OBJECT_CONSTANT && kind != ACCESS_LOAD)
                 return constant_written(warp, op, lane, address, bytes, kind);
             *seen = (struct sim_seen){object->address, object->size_bytes};
@@ -236,7 +247,7 @@ static bool generic_lane(struct sim_warp *warp, const struct sim_uop *op, int la
     uint64_t in_shared = address - (uint64_t)(uintptr_t)block->shared;
     if (in_shared < block->shared_bytes) {
         if (block->shared_bytes - in_shared < bytes)
-            return report(warp, op, lane, address, bytes, kind);
+            return report(warp, op, lane, bytes, kind, access);
         access->pointer[lane] = block->shared + in_shared;
         return true;
     }

@@ -64,3 +64,20 @@ enum sim_step sim_warp_fault(struct sim_warp *warp, const struct sim_uop *op,
     atomic_store(&launch->stop, true);
     return STEP_STOP;
 }
+
+void sim_warp_warn(struct sim_warp *warp, const struct sim_uop *op, int lane, const char *format,
+                   ...)
+{
+    // The op may be a copy with other operands, so its place marks what was reported.
+    const struct sim_uop *own = &warp->path->frame->code->ops[warp->path->pc];
+    if (__atomic_exchange_n(&((struct sim_uop *)(uintptr_t)own)->warned, true, __ATOMIC_RELAXED))
+        return;
+    char what[400], where[600], text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof(what), format, arguments);
+    va_end(arguments);
+    describe_place(warp, op, lane, where, sizeof(where));
+    snprintf(text, sizeof(text), "%s: %s", where, what);
+    warp->block->launch->device->warn(text);
+}

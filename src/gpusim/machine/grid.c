@@ -561,6 +561,14 @@ const struct sim_preset *sim_device_preset(const struct sim_device *device)
     return device->preset;
 }
 
+void sim_device_set_lenient(struct sim_device *device,
+                            bool (*is_mapped)(uint64_t address, uint64_t size_bytes),
+                            void (*warn)(const char *text))
+{
+    device->is_mapped = is_mapped;
+    device->warn = warn;
+}
+
 void sim_device_set_heap(struct sim_device *device, uint64_t bytes)
 {
     gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);

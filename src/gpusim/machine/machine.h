@@ -69,6 +69,7 @@ struct sim_uop {
     uint8_t space;      // enum ptx_space
     uint8_t mode;       // meaning depends on the handler
     uint8_t spins;      // of a branch: lanes at its join once stopped waiting for lanes that spin
+    bool warned;        // its invalid access was reported, and did not end the launch
     bool may_wait;      // of a branch: it repeats a loop that may wait for other threads
     uint8_t flags;      // meaning depends on the handler
     uint8_t seen;       // index into a worker's tables of objects
@@ -380,6 +381,10 @@ struct sim_device {
     struct log_file *log;
     unsigned worker_count;
     pthread_t *threads;
+    // Set before the first launch: see sim_device_set_lenient(). NULL: invalid accesses end
+    // launches.
+    bool (*is_mapped)(uint64_t address, uint64_t size_bytes);
+    void (*warn)(const char *text);
     atomic_uint_fast64_t heap_ends; // objects of the heap that kernels have freed
     pthread_mutex_t lock;           // guards all fields below
     pthread_cond_t work;

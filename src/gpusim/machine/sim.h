@@ -76,6 +76,13 @@ enum base_code sim_object_add(struct sim_device *device, uint64_t address, uint6
 // Returns false if there is none. Any thread.
 bool sim_object_remove(struct sim_device *device, uint64_t address);
 
+// Lets kernels access memory outside every object, unless is_mapped() says that the device has no
+// memory there. warn() gets a line of text at the first such access of each instruction. Call it
+// before the first launch. Both functions are called by any thread that runs kernels.
+void sim_device_set_lenient(struct sim_device *device,
+                            bool (*is_mapped)(uint64_t address, uint64_t size_bytes),
+                            void (*warn)(const char *text));
+
 // Finds the live object that contains the address. Returns false if there is none. Any thread.
 bool sim_object_find(struct sim_device *device, uint64_t address, struct gpusim_object *object);
 

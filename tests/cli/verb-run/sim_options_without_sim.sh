@@ -1,1 +1,1 @@
-"$GLINT" run --device gpu --workers 2 -- echo runs all the same
+"$GLINT" run --device gpu --workers 2 -m warn -- echo runs all the same
