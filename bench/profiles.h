@@ -68,8 +68,12 @@ static inline void add_definitions(struct profile_writer *writer, const char *co
     for (uint32_t i = 1; i <= paths; i++) {
         struct profile_frame frames[FRAMES];
         for (uint32_t depth = 0; depth < FRAMES; depth++)
-            frames[depth] = (struct profile_frame){"function", "file.cu",       i + depth,
-                                                   1,          64u * i + depth, depth % 3 == 0};
+            frames[depth] = (struct profile_frame){.function = "function",
+                                                   .file = "file.cu",
+                                                   .line = i + depth,
+                                                   .image = 1,
+                                                   .offset = 64u * i + depth,
+                                                   .inlined = depth % 3 == 0};
         const struct profile_path path = {.number = i, .frames = frames, .frame_count = FRAMES};
         check(profile_add_path(writer, &path, error), error);
     }

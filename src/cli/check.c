@@ -12,10 +12,10 @@ enum { BROKEN = 1, MOST_LISTS = 32 };
 
 struct cli_check_request {
     struct report_check_request check;
-    const char *format; // NULL: by the output's extension
-    bool json, force, holds;
-    const char *output;            // NULL: stdout
-    const char *lists[MOST_LISTS]; // of --fail-on
+    const char *format;              // NULL: by the output's extension
+    bool json, force, holds, is_job; // is_job: of job profiles
+    const char *output;              // NULL: stdout
+    const char *lists[MOST_LISTS];   // of --fail-on
     unsigned list_count;
 };
 
@@ -99,6 +99,11 @@ static enum base_code write_check(void *user, const struct report_style *style, 
                                   void *to, struct base_error *error)
 {
     struct cli_check_request *request = user;
+    if (request->is_job)
+        return request->json
+                   ? report_job_check_json(&request->check, &request->holds, write, to, error)
+                   : report_job_check_text(&request->check, style, &request->holds, write, to,
+                                           error);
     return request->json
                ? report_check_json(&request->check, &request->holds, write, to, error)
                : report_check_text(&request->check, style, &request->holds, write, to, error);
@@ -109,9 +114,17 @@ static bool check(struct cli_check_request *request)
     struct report_check_request *of = &request->check;
     struct base_error error = {0};
     const char *inputs[2] = {of->name, of->baseline_name};
-    bool good =
-        profile_open(of->name, &of->profile, &error) == BASE_OK &&
-        (!of->baseline_name || profile_open(of->baseline_name, &of->baseline, &error) == BASE_OK);
+    request->is_job = profile_is_job(of->name);
+    if (of->baseline_name && profile_is_job(of->baseline_name) != request->is_job) {
+        cli_message("%s and %s cannot be compared: only one of them is a job profile",
+                    of->baseline_name, of->name);
+        return false;
+    }
+    enum base_code (*const open)(const char *path, struct profile **profile,
+                                 struct base_error *error) =
+        request->is_job ? profile_open_job : profile_open;
+    bool good = open(of->name, &of->profile, &error) == BASE_OK &&
+                (!of->baseline_name || open(of->baseline_name, &of->baseline, &error) == BASE_OK);
     if (!good)
         cli_error(&error);
     good = good && cli_output_write(request->output, request->force, inputs,
@@ -166,7 +179,8 @@ const struct cli_verb cli_check = {
         "(docs/reference/check.md). The exit status is 0 if all rules hold, 1 if one is broken, "
         "and\n"
         "2 if that cannot be decided: wrong rules, no profile, or a profile that was recorded\n"
-        "without the analysis that a rule's pattern needs.\n",
+        "without the analysis that a rule's pattern needs. A job profile breaks a rule if any\n"
+        "rank does; it cannot be checked if ranks are missing.\n",
     .options = options,
     .run = run,
 };

@@ -249,15 +249,32 @@ static enum base_code find_root(const struct cli_report_request *request, struct
     return BASE_OK;
 }
 
-static enum base_code write_sarif(const struct cli_report_request *request, struct profile *profile,
-                                  struct cli_output *output, struct base_error *error)
+typedef enum base_code sarif_report(struct profile *profile, const struct report_rules *rules,
+                                    const char *source_root, report_write *write, void *user,
+                                    struct base_error *error);
+
+static enum base_code write_sarif_by(sarif_report *report, const struct cli_report_request *request,
+                                     struct profile *profile, struct cli_output *output,
+                                     struct base_error *error)
 {
     struct base_buf root = {0};
     enum base_code code = find_root(request, &root, error);
     if (code == BASE_OK)
-        code = report_sarif(profile, request->rules, root.text, cli_output_put, output, error);
+        code = report(profile, request->rules, root.text, cli_output_put, output, error);
     base_buf_fini(&root);
     return code;
+}
+
+static enum base_code write_sarif(const struct cli_report_request *request, struct profile *profile,
+                                  struct cli_output *output, struct base_error *error)
+{
+    return write_sarif_by(report_sarif, request, profile, output, error);
+}
+
+static enum base_code write_job_sarif(const struct cli_report_request *request, struct profile *job,
+                                      struct cli_output *output, struct base_error *error)
+{
+    return write_sarif_by(report_job_sarif, request, job, output, error);
 }
 
 // Opens the summary for appending. The bytes that the file has already count toward the limit.
@@ -276,9 +293,15 @@ static enum base_code open_summary(const char *path, struct cli_output *file,
 
 // The summary is appended to the file that GitHub names in GITHUB_STEP_SUMMARY. Outside of GitHub
 // it follows the annotations.
-static enum base_code write_github(const struct cli_report_request *request,
-                                   struct profile *profile, struct cli_output *output,
-                                   struct base_error *error)
+typedef enum base_code github_report(struct profile *profile, const struct report_rules *rules,
+                                     const char *source_root, report_write *write, void *user,
+                                     const struct report_summary *summary,
+                                     struct base_error *error);
+
+static enum base_code write_github_by(github_report *report,
+                                      const struct cli_report_request *request,
+                                      struct profile *profile, struct cli_output *output,
+                                      struct base_error *error)
 {
     const char *path = getenv("GITHUB_STEP_SUMMARY");
     struct cli_output file = {.file = NULL};
@@ -288,14 +311,27 @@ static enum base_code write_github(const struct cli_report_request *request,
     if (code == BASE_OK && path && path[0])
         code = open_summary(path, &file, &summary, error);
     if (code == BASE_OK)
-        code = report_github(profile, request->rules, root.text, cli_output_put, output, &summary,
-                             error);
+        code = report(profile, request->rules, root.text, cli_output_put, output, &summary, error);
     if (file.file && fclose(file.file) != 0 && !file.error)
         file.error = errno;
     if (file.error)
         code = base_fail(error, BASE_IO, "cannot write %s: %s", path, strerror(file.error));
     base_buf_fini(&root);
     return code;
+}
+
+static enum base_code write_github(const struct cli_report_request *request,
+                                   struct profile *profile, struct cli_output *output,
+                                   struct base_error *error)
+{
+    return write_github_by(report_github, request, profile, output, error);
+}
+
+static enum base_code write_job_github(const struct cli_report_request *request,
+                                       struct profile *job, struct cli_output *output,
+                                       struct base_error *error)
+{
+    return write_github_by(report_job_github, request, job, output, error);
 }
 
 static enum base_code write_perfetto(const struct cli_report_request *request,
@@ -321,6 +357,12 @@ static enum base_code write_job_text(const struct cli_report_request *request, s
                            error);
 }
 
+static enum base_code write_job_json(const struct cli_report_request *request, struct profile *job,
+                                     struct cli_output *output, struct base_error *error)
+{
+    return report_job_json(job, request->rules, cli_output_put, output, error);
+}
+
 static const struct format {
     const char *name;
     enum base_code (*write)(const struct cli_report_request *request, struct profile *profile,
@@ -331,10 +373,10 @@ static const struct format {
     const char *extensions; // of files that get this format, separated by blanks
 } formats[] = {
     {"text", write_text, write_job_text, "txt"},
-    {"json", write_json, NULL, "json"},
+    {"json", write_json, write_job_json, "json"},
     {"html", write_html, NULL, "html htm"},
-    {"sarif", write_sarif, NULL, "sarif"},
-    {"github", write_github, NULL, ""},
+    {"sarif", write_sarif, write_job_sarif, "sarif"},
+    {"github", write_github, write_job_github, ""},
     {"perfetto", write_perfetto, NULL, "perfetto pftrace perfetto-trace"},
     {"dot", write_dot, NULL, "dot gv"},
 };
@@ -492,7 +534,9 @@ const struct cli_verb cli_report = {
         "            as a table in $GITHUB_STEP_SUMMARY, or after them if that is not set\n"
         "  perfetto  a trace for Perfetto's viewer (docs/guide/perfetto.md)\n"
         "  dot       which calls write what other calls use, as a graph for Graphviz\n"
-        "            (docs/reference/flow.md)\n\n",
+        "            (docs/reference/flow.md)\n\n"
+        "FILE may be a job profile of 'glint merge' (docs/reference/job.md), for all formats but\n"
+        "perfetto and dot.\n\n",
     .more = cli_thresholds_put,
     .options = options,
     .run = run,

@@ -61,6 +61,8 @@ enum job_role { JOB_KEY, JOB_SUM, JOB_MOST, JOB_FIRST };
     C(waited_ns, NUMBER, FIRST)        \
     C(findings, NUMBER, FIRST)         \
     C(worthwhile, NUMBER, FIRST)       \
+    C(all_waits, NUMBER, FIRST)        \
+    C(recorded, TEXT, FIRST)           \
     C(by_probes, NUMBER, FIRST)        \
     C(by_arguments, NUMBER, FIRST)     \
     C(unobserved, NUMBER, FIRST)       \

@@ -49,7 +49,7 @@ const char job_views[] =
     TEXT_OF("arguments") " AS arguments, " TEXT_OF("glint") " AS glint, schema_minor, complete, "
     TEXT_OF("ended") " AS ended, code, simulated, unsearched, calls, failed_calls, launches, objects, dropped,"
     " peak_bytes, achievable_bytes, run_ns, possible_ns, kernel_ns, waits, waited_ns, findings, worthwhile,"
-    " by_probes, by_arguments, unobserved, probes_ns, arguments_ns, unobserved_ns FROM profiles;"
+    " all_waits, " TEXT_OF("recorded") " AS recorded, by_probes, by_arguments, unobserved, probes_ns, arguments_ns, unobserved_ns FROM profiles;"
     "CREATE VIEW v_devices AS SELECT profile, " RANK ", ordinal, " TEXT_OF("name") " AS name, "
     TEXT_OF("uuid") " AS uuid, major, minor, multiprocessors, memory_bytes FROM devices x;"
     "CREATE VIEW v_peaks AS SELECT profile, " RANK ", level, bytes, times FROM peaks x;"

@@ -7,24 +7,18 @@
 
 #include "failures.h"
 #include "findings.h"
+#include "github.h"
 #include "source.h"
 #include "suppress.h"
 #include "units.h"
 
-enum { MOST_ANNOTATIONS = 10, ROOM_FOR_THE_END = 200 };
-
-struct github {
-    const struct report_data *data;
-    const char *root;
-    struct base_buf out;  // output of the step
-    struct base_buf text; // the next cell or message
-};
+enum { ROOM_FOR_THE_END = 200 };
 
 // --- Annotations ---------------------------------------------------------------------------------
 
-// Writes `text` and clears it. A line break ends a workflow command, and commas and colons end its
-// properties, so they are escaped.
-static void put_escaped(struct github *github, bool is_property)
+// A line break ends a workflow command, and commas and colons end its properties, so they are
+// escaped.
+void report_github_put_escaped(struct github *github, bool is_property)
 {
     for (const char *next = github->text.text; next && *next; next++) {
         const bool special = *next == '%' || *next == '\r' || *next == '\n' ||
@@ -57,14 +51,14 @@ static void put_annotation(struct github *github, const struct analyze_finding *
     if (has_frame) {
         base_buf_puts(out, "file=");
         put_file(github, &frame);
-        put_escaped(github, true);
+        report_github_put_escaped(github, true);
         if (frame.line)
             base_buf_printf(out, ",line=%u", frame.line);
         base_buf_putc(out, ',');
     }
     base_buf_printf(out, "title=glint %s::", analyze_pattern_word(finding->pattern));
     report_put_advice(github->data, finding, &github->text);
-    put_escaped(github, false);
+    report_github_put_escaped(github, false);
     base_buf_putc(out, '\n');
 }
 
@@ -74,15 +68,14 @@ static void put_failure(struct github *github)
     if (!report_put_failures(github->data, &github->text))
         return;
     base_buf_puts(&github->out, "::error title=glint::");
-    put_escaped(github, false);
+    report_github_put_escaped(github, false);
     base_buf_putc(&github->out, '\n');
 }
 
 // --- The summary ---------------------------------------------------------------------------------
 
-// Writes `text` as Markdown and clears it. All special characters are escaped, except that text
-// between backquotes becomes code.
-static void put_markdown(struct github *github, struct base_buf *out)
+// All special characters are escaped, except that text between backquotes becomes code.
+void report_github_put_markdown(struct github *github, struct base_buf *out)
 {
     bool in_code = false;
     for (const char *next = github->text.text; next && *next; next++) {
@@ -103,7 +96,7 @@ static void put_markdown(struct github *github, struct base_buf *out)
 static void put_cell(struct github *github, struct base_buf *row)
 {
     base_buf_putc(row, ' ');
-    put_markdown(github, row);
+    report_github_put_markdown(github, row);
     base_buf_puts(row, " |");
 }
 
@@ -158,7 +151,7 @@ static void put_head(struct github *github, struct base_buf *out)
                         data->failures.count ? "else " : "");
     if (report_put_failures(data, &github->text)) {
         base_buf_puts(out, "\n**error**: ");
-        put_markdown(github, out);
+        report_github_put_markdown(github, out);
         base_buf_putc(out, '\n');
     }
     base_buf_puts(out, "\nThe peak of device memory is ");
@@ -182,16 +175,16 @@ static void put_head(struct github *github, struct base_buf *out)
             continue;
         base_buf_printf(out, "\n**%s**: ", profile_severity_word(data->notes.items[i].severity));
         report_put_text(&github->text, data->notes.items[i].text);
-        put_markdown(github, out);
+        report_github_put_markdown(github, out);
         base_buf_putc(out, '\n');
     }
-    if (count > MOST_ANNOTATIONS)
+    if (count > REPORT_GITHUB_ANNOTATIONS)
         base_buf_printf(
             out,
             "\nThe first %u are annotations of this step; the others:\n\n"
             "| | pattern | finding | where | off the peak | less traffic | less time or waits |\n"
             "|---:|---|---|---|---:|---:|---:|\n",
-            MOST_ANNOTATIONS);
+            REPORT_GITHUB_ANNOTATIONS);
     else if (count)
         base_buf_puts(out, "\nThe annotations of this step describe them.\n");
 }
@@ -207,7 +200,7 @@ static void put_summary(struct github *github, size_t room_bytes, struct base_bu
         return;
     }
     struct base_buf row = {0};
-    for (size_t i = MOST_ANNOTATIONS; i < count && !out->failed && !row.failed; i++) {
+    for (size_t i = REPORT_GITHUB_ANNOTATIONS; i < count && !out->failed && !row.failed; i++) {
         base_buf_clear(&row);
         put_row(github, analyze_finding(data->analysis, i), i + 1, &row);
         if (out->length + row.length + ROOM_FOR_THE_END > room_bytes) {
@@ -232,7 +225,8 @@ enum base_code report_github(struct profile *profile, const struct report_rules 
     enum base_code code = report_data_load_by(&data, profile, rules, error);
     if (code == BASE_OK) {
         put_failure(&github);
-        for (size_t i = 0; i < MOST_ANNOTATIONS && i < analyze_worthwhile_count(data.analysis); i++)
+        for (size_t i = 0;
+             i < REPORT_GITHUB_ANNOTATIONS && i < analyze_worthwhile_count(data.analysis); i++)
             put_annotation(&github, analyze_finding(data.analysis, i));
         put_summary(&github, summary->room_bytes, &text);
         if (text.length == 0)

@@ -153,6 +153,8 @@ static bool take_profile(void *user, unsigned count, const struct profile_cell *
         .waited_ns = NUMBER(waited_ns),
         .findings = NUMBER(findings),
         .worthwhile = NUMBER(worthwhile),
+        .all_waits = NUMBER(all_waits),
+        .recorded = TEXT(recorded),
         .observed = {NUMBER(by_probes), NUMBER(by_arguments), NUMBER(unobserved)}};
     reading->damaged |= NUMBER(number) != reading->job->profiles.count;
 #undef NUMBER

@@ -20,6 +20,8 @@ struct report_job_profile {
     bool shares_rank; // another profile has the same rank
     uint64_t calls, failed_calls, launches, objects, dropped, peak_bytes, achievable_bytes;
     uint64_t run_ns, possible_ns, kernel_ns, waits, waited_ns, findings, worthwhile;
+    uint64_t all_waits;   // calls that waited, or would have if the GPU had had work
+    const char *recorded; // names of analyses, separated by commas
     uint64_t observed[3]; // launches by probes, by arguments and not at all
 };
 
@@ -140,9 +142,9 @@ enum base_code report_job_each_use(struct report_job *job, enum report_job_kind 
                                    bool (*each)(void *user, const struct report_job_use *use),
                                    void *user, struct base_error *error);
 
-// Returns the number of the rule's suppression that matches the finding, from 1; 0: none.
-size_t report_job_suppressed_by(const struct report_rules *rules,
-                                const struct report_job_finding_row *row);
+// Returns whether the suppression matches the finding.
+bool report_job_is_suppressed_by(const struct report_suppression *rule,
+                                 const struct report_job_finding_row *row);
 
 // Returns the mean, rounded down.
 uint64_t report_job_mean(const struct report_job_spread *spread);

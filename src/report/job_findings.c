@@ -101,7 +101,8 @@ static bool is_on_trace(const char *glob, const char *trace)
     return found;
 }
 
-static bool matches(const struct report_suppression *rule, const struct report_job_finding_row *row)
+bool report_job_is_suppressed_by(const struct report_suppression *rule,
+                                 const struct report_job_finding_row *row)
 {
     const char *object = row->object ? row->object : "";
     return (rule->pattern == ANALYZE_PATTERNS ||
@@ -112,14 +113,13 @@ static bool matches(const struct report_suppression *rule, const struct report_j
             is_on_trace(rule->path, row->place ? row->place->trace : NULL));
 }
 
-size_t report_job_suppressed_by(const struct report_rules *rules,
-                                const struct report_job_finding_row *row)
+static bool is_suppressed(const struct report_rules *rules,
+                          const struct report_job_finding_row *row)
 {
-    for (size_t i = 0; rules && i < rules->suppressions.count; i++) {
-        if (matches(&rules->suppressions.items[i], row))
-            return i + 1;
-    }
-    return 0;
+    bool is = false;
+    for (size_t i = 0; rules && i < rules->suppressions.count && !is; i++)
+        is = report_job_is_suppressed_by(&rules->suppressions.items[i], row);
+    return is;
 }
 
 // --- Joining -------------------------------------------------------------------------------------
@@ -129,6 +129,7 @@ struct joining {
     const struct report_rules *rules;
     struct report_job_values values[REPORT_JOB_WORTHS];
     struct report_job_finding finding;
+    struct report_job_finding_row suppressed; // the last one
     bool no_memory;
 };
 
@@ -146,6 +147,13 @@ static void end_finding(struct joining *joining)
     *finding = (struct report_job_finding){0};
 }
 
+static bool are_one(const struct report_job_finding_row *one,
+                    const struct report_job_finding_row *other)
+{
+    return one->identity == other->identity && one->ordinal == other->ordinal &&
+           strcmp(one->pattern, other->pattern) == 0;
+}
+
 static bool join(void *user, const struct report_job_finding_row *row)
 {
     struct joining *joining = user;
@@ -154,8 +162,10 @@ static bool join(void *user, const struct report_job_finding_row *row)
         (finding->worst.identity != row->identity || finding->worst.ordinal != row->ordinal ||
          strcmp(finding->worst.pattern, row->pattern) != 0))
         end_finding(joining);
-    if (report_job_suppressed_by(joining->rules, row)) {
-        joining->job->suppressed += finding->profiles == 0;
+    if (is_suppressed(joining->rules, row)) {
+        joining->job->suppressed +=
+            !joining->suppressed.pattern || !are_one(&joining->suppressed, row);
+        joining->suppressed = *row;
         return !joining->no_memory;
     }
     if (finding->profiles >= joining->job->profiles.count)

@@ -64,6 +64,20 @@ static const struct job_place *place_of(struct parting *of, uint32_t path)
 
 // --- The process ---------------------------------------------------------------------------------
 
+// Adds the analyses of which findings could be made, separated by commas. A profile that does not
+// say what was recorded is taken to have all that can be seen in it.
+static void put_recorded(const struct report_data *data, struct base_buf *out)
+{
+    bool says = false;
+    for (size_t i = 0; i < data->settings.count; i++)
+        says |= strcmp(data->settings.items[i].name, "analyses") == 0;
+    for (unsigned i = 0; i < ANALYZE_INPUTS; i++) {
+        const enum analyze_input input = (enum analyze_input)i;
+        if ((input != ANALYZE_INPUT_SYNC && !says) || report_was_recorded(data, input))
+            base_buf_printf(out, "%s%s", out->length ? "," : "", analyze_input_name(input));
+    }
+}
+
 static void put_profile(struct parting *of)
 {
     const struct report_data *data = &of->data;
@@ -74,7 +88,8 @@ static void put_profile(struct parting *of)
     const bool real = !program->simulated;
     const bool has_code = meta->ending == PROFILE_EXITED || meta->ending == PROFILE_SIGNALLED;
     uint64_t kernel_ns = 0, waits = 0, waited_ns = 0;
-    struct base_buf arguments = {0};
+    struct base_buf arguments = {0}, recorded = {0};
+    put_recorded(data, &recorded);
     for (uint32_t i = 0; i < program->argument_count; i++) {
         base_buf_puts(&arguments, i ? " " : "");
         report_put_argument(&arguments, program->arguments[i]);
@@ -125,6 +140,8 @@ static void put_profile(struct parting *of)
         [JOB_PROFILES_waited_ns] = job_number(waited_ns),
         [JOB_PROFILES_findings] = job_number(analyze_finding_count(data->analysis)),
         [JOB_PROFILES_worthwhile] = job_number(analyze_worthwhile_count(data->analysis)),
+        [JOB_PROFILES_all_waits] = job_number(time->waits),
+        [JOB_PROFILES_recorded] = job_text(text_of(of, &recorded)),
         [JOB_PROFILES_by_probes] = job_number(coverage.launches[REPORT_BY_PROBES]),
         [JOB_PROFILES_by_arguments] = job_number(coverage.launches[REPORT_BY_ARGUMENTS]),
         [JOB_PROFILES_unobserved] = job_number(coverage.launches[REPORT_NOT_KNOWN]),
@@ -134,6 +151,7 @@ static void put_profile(struct parting *of)
     };
     put(of, JOB_PROFILES, cells);
     base_buf_fini(&arguments);
+    base_buf_fini(&recorded);
 }
 
 static void put_facts(struct parting *of)

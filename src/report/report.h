@@ -110,6 +110,15 @@ enum base_code report_job_text(struct profile *job, const struct report_rules *r
                                const struct report_choice *choice, const struct report_style *style,
                                report_write *write, void *user, struct base_error *error);
 
+enum base_code report_job_json(struct profile *job, const struct report_rules *rules,
+                               report_write *write, void *user, struct base_error *error);
+enum base_code report_job_sarif(struct profile *job, const struct report_rules *rules,
+                                const char *source_root, report_write *write, void *user,
+                                struct base_error *error);
+enum base_code report_job_github(struct profile *job, const struct report_rules *rules,
+                                 const char *source_root, report_write *write, void *user,
+                                 const struct report_summary *summary, struct base_error *error);
+
 // --- Patterns ------------------------------------------------------------------------------------
 
 // Checks that a pattern's description is complete, and that its templates can be expanded.
@@ -227,5 +236,13 @@ enum base_code report_check_text(const struct report_check_request *request,
                                  void *user, struct base_error *error);
 enum base_code report_check_json(const struct report_check_request *request, bool *holds,
                                  report_write *write, void *user, struct base_error *error);
+
+// The same for a job profile, with a job profile as the baseline: a rule is broken if it is broken
+// on any rank.
+enum base_code report_job_check_text(const struct report_check_request *request,
+                                     const struct report_style *style, bool *holds,
+                                     report_write *write, void *user, struct base_error *error);
+enum base_code report_job_check_json(const struct report_check_request *request, bool *holds,
+                                     report_write *write, void *user, struct base_error *error);
 
 #endif

@@ -10,29 +10,20 @@
 #include "findings.h"
 #include "identity.h"
 #include "json_members.h"
+#include "sarif.h"
 #include "source.h"
 #include "suppress.h"
 #include "units.h"
 
 enum {
-    MOST_RESULTS = 5000,
     MOST_FRAMES = 32, // innermost frames of a result's call path
-};
-
-#define ROOT_NAME "%SRCROOT%" // the usual name of the source root
-
-struct sarif {
-    struct base_json json;
-    const struct report_data *data;
-    const char *root;
-    struct base_buf text; // a buffer for the next text
 };
 
 // --- Texts and places ----------------------------------------------------------------------------
 
 // Writes `text` as a message and clears it. In SARIF messages, braces mark placeholders unless they
 // are doubled.
-static void put_message(struct sarif *sarif, const char *key)
+void report_sarif_put_message(struct sarif *sarif, const char *key)
 {
     struct base_buf message = {0};
     for (const char *next = sarif->text.text; next && *next; next++) {
@@ -49,10 +40,10 @@ static void put_message(struct sarif *sarif, const char *key)
     base_buf_fini(&message);
 }
 
-static void put_plain_message(struct sarif *sarif, const char *key, const char *text)
+void report_sarif_put_plain(struct sarif *sarif, const char *key, const char *text)
 {
     base_buf_puts(&sarif->text, text);
-    put_message(sarif, key);
+    report_sarif_put_message(sarif, key);
 }
 
 // Writes the members of an artifactLocation.
@@ -66,12 +57,12 @@ static void put_artifact(struct sarif *sarif, const char *file)
     sarif->text.failed |= path.failed;
     report_json_string(json, "uri", sarif->text.text ? sarif->text.text : "");
     if (under)
-        report_json_string(json, "uriBaseId", ROOT_NAME);
+        report_json_string(json, "uriBaseId", REPORT_SARIF_ROOT);
     base_buf_clear(&sarif->text);
     base_buf_fini(&path);
 }
 
-static void put_physical(struct sarif *sarif, const char *file, uint32_t line)
+void report_sarif_put_physical(struct sarif *sarif, const char *file, uint32_t line)
 {
     struct base_json *json = &sarif->json;
     base_json_key(json, "physicalLocation");
@@ -106,7 +97,7 @@ static void put_logical(struct sarif *sarif, const char *key, const char *name, 
 static void put_frame_location(struct sarif *sarif, const struct profile_frame *frame)
 {
     if (report_has_source(frame))
-        put_physical(sarif, frame->file, frame->line);
+        report_sarif_put_physical(sarif, frame->file, frame->line);
     if (frame->function)
         put_logical(sarif, "fullyQualifiedName", frame->function, "function");
 }
@@ -133,7 +124,7 @@ static void put_location(struct sarif *sarif, const struct analyze_finding *find
         const char *function =
             path && first < path->frame_count ? path->frames[first].function : NULL;
         if (program && program[0])
-            put_physical(sarif, program, 0);
+            report_sarif_put_physical(sarif, program, 0);
         if (function)
             put_logical(sarif, "fullyQualifiedName", function, "function");
         else if (object && object->name)
@@ -187,7 +178,7 @@ static void put_related(struct sarif *sarif, uint32_t path, const char *words)
         return;
     base_json_begin_object(json);
     put_frame_location(sarif, frame);
-    put_plain_message(sarif, "message", words);
+    report_sarif_put_plain(sarif, "message", words);
     base_json_end_object(json);
 }
 
@@ -221,7 +212,7 @@ static void put_result(struct sarif *sarif, const struct analyze_finding *findin
     report_json_number(json, "ruleIndex", finding->pattern);
     report_json_string(json, "level", "warning");
     report_put_advice(sarif->data, finding, &sarif->text);
-    put_message(sarif, "message");
+    report_sarif_put_message(sarif, "message");
     report_json_number(json, "occurrenceCount", finding->count);
     put_location(sarif, finding);
     put_stack(sarif, finding);
@@ -251,11 +242,11 @@ static void put_rules(struct sarif *sarif)
         const struct analyze_description *pattern = analyze_describe((enum analyze_pattern)i);
         base_json_begin_object(json);
         report_json_string(json, "id", pattern->name);
-        put_plain_message(sarif, "shortDescription", pattern->title);
-        put_plain_message(sarif, "fullDescription", pattern->definition);
+        report_sarif_put_plain(sarif, "shortDescription", pattern->title);
+        report_sarif_put_plain(sarif, "fullDescription", pattern->definition);
         base_buf_printf(&sarif->text, "%s %s 'glint explain %s' says more.", pattern->definition,
                         pattern->remedy, pattern->name);
-        put_message(sarif, "help");
+        report_sarif_put_message(sarif, "help");
         base_json_key(json, "defaultConfiguration");
         base_json_begin_object(json);
         report_json_string(json, "level", "warning");
@@ -273,7 +264,7 @@ static void put_rules(struct sarif *sarif)
     base_json_end_array(json);
 }
 
-static void put_tool(struct sarif *sarif)
+void report_sarif_put_tool(struct sarif *sarif)
 {
     struct base_json *json = &sarif->json;
     base_json_key(json, "tool");
@@ -287,14 +278,14 @@ static void put_tool(struct sarif *sarif)
     base_json_end_object(json);
 }
 
-static void put_notification(struct sarif *sarif, enum profile_severity severity)
+void report_sarif_put_note(struct sarif *sarif, enum profile_severity severity)
 {
     base_json_begin_object(&sarif->json);
     report_json_string(&sarif->json, "level",
                        severity == PROFILE_ERROR     ? "error"
                        : severity == PROFILE_WARNING ? "warning"
                                                      : "note");
-    put_message(sarif, "message");
+    report_sarif_put_message(sarif, "message");
     base_json_end_object(&sarif->json);
 }
 
@@ -311,37 +302,37 @@ static void put_invocation(struct sarif *sarif, size_t left_out)
     base_json_key(json, "toolExecutionNotifications");
     base_json_begin_array(json);
     if (report_put_failures(data, &sarif->text))
-        put_notification(sarif, PROFILE_ERROR);
+        report_sarif_put_note(sarif, PROFILE_ERROR);
     if (left_out) {
         base_buf_printf(
             &sarif->text,
             "the %zu findings that are worth least are omitted: hosts accept %u results per run",
-            left_out, MOST_RESULTS);
-        put_notification(sarif, PROFILE_WARNING);
+            left_out, REPORT_SARIF_RESULTS);
+        report_sarif_put_note(sarif, PROFILE_WARNING);
     }
     for (size_t i = 0; i < analyze_finding_count(data->analysis); i++)
         report_count_hidden(&hidden, analyze_finding(data->analysis, i));
     if (report_put_hidden(&hidden, &sarif->text)) {
         base_buf_puts(&sarif->text, ": they are omitted; 'glint report --verbose' lists them");
-        put_notification(sarif, PROFILE_INFO);
+        report_sarif_put_note(sarif, PROFILE_INFO);
     }
     for (size_t i = 0; i < data->notes.count; i++) {
         base_buf_puts(&sarif->text, data->notes.items[i].text);
-        put_notification(sarif, data->notes.items[i].severity);
+        report_sarif_put_note(sarif, data->notes.items[i].severity);
     }
     base_json_end_array(json);
     base_json_end_object(json);
     base_json_end_array(json);
 }
 
-static void put_root(struct sarif *sarif)
+void report_sarif_put_root(struct sarif *sarif)
 {
     struct base_json *json = &sarif->json;
     struct base_buf folder = {0};
     report_put_file(&folder, sarif->root, "/");
     base_json_key(json, "originalUriBaseIds");
     base_json_begin_object(json);
-    base_json_key(json, ROOT_NAME);
+    base_json_key(json, REPORT_SARIF_ROOT);
     base_json_begin_object(json);
     const bool is_top = !folder.text || folder.text[0] == '/';
     base_buf_puts(&sarif->text, "file:///");
@@ -360,11 +351,11 @@ static void put_run(struct sarif *sarif, const struct report_identity *identitie
     struct base_json *json = &sarif->json;
     const struct report_data *data = sarif->data;
     const size_t count = analyze_worthwhile_count(data->analysis);
-    const size_t shown = count < MOST_RESULTS ? count : MOST_RESULTS;
+    const size_t shown = count < REPORT_SARIF_RESULTS ? count : REPORT_SARIF_RESULTS;
     base_json_begin_object(json);
-    put_tool(sarif);
+    report_sarif_put_tool(sarif);
     put_invocation(sarif, count - shown);
-    put_root(sarif);
+    report_sarif_put_root(sarif);
     base_json_key(json, "results");
     base_json_begin_array(json);
     for (size_t i = 0; i < shown && !sarif->text.failed; i++)

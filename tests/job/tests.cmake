@@ -5,3 +5,7 @@ add_executable(job_write_ranks job/write_ranks.c)
 set_target_properties(job_write_ranks PROPERTIES
     OUTPUT_NAME write_ranks RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/job)
 target_link_libraries(job_write_ranks PRIVATE glint_profile)
+
+if(NOT CMAKE_CROSSCOMPILING)
+    glint_test(job.schema sh ${CMAKE_CURRENT_SOURCE_DIR}/job/schema.sh $<TARGET_FILE:job_write_ranks>)
+endif()
