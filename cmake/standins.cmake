@@ -67,3 +67,7 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/src/standins/cufft/run.c PROPE
 foreach(version IN ITEMS 12 11)
     glint_standin(cufft cufft ${version} handle.c tables.c run.c missing.c)
 endforeach()
+
+glint_standin_kernels(cusparse sparse)
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/standins/cusparse/handle.c PROPERTIES OBJECT_DEPENDS "${cusparse_texts}")
+glint_standin(cusparse cusparse 12 handle.c descriptors.c products.c conversions.c missing.c)
