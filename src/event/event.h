@@ -81,6 +81,7 @@ enum event_kind {
     EVENT_COPY_SOURCE, // struct event_copy_source: whether the source of a copy has changed
     EVENT_BLOCK,       // struct event_block: host memory; precedes the first copy from or to it
     EVENT_BLOCK_END,   // struct event_block_end
+    EVENT_COLLECTIVE,  // struct event_collective: a call of NCCL; follows its call and those in it
     EVENT_CORRECTION,  // struct event_correction: how often a row of the plan was applied
     EVENT_NVTX_RANGE,  // struct event_nvtx_range, "name\0domain\0": a range of NVTX begins
     EVENT_NVTX_RANGE_END, // struct event_nvtx_range_end
@@ -475,6 +476,15 @@ struct event_block {
 
 struct event_block_end {
     FACTS_BLOCK_END(EVENT_AS)
+};
+
+enum event_collective_type {
+    FACTS_COLLECTIVE_TYPES(FACTS_VALUE, EVENT_COLLECTIVE_) EVENT_COLLECTIVE_TYPES
+};
+
+struct event_collective {
+    FACTS_COLLECTIVE(EVENT_AS)
+    uint8_t padding[3];
 };
 
 #define EVENT_CORRECTION_COUNT(name, field) EVENT_CORRECTION_##name,

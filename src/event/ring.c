@@ -458,6 +458,7 @@ const char *event_kind_name(enum event_kind kind)
         [EVENT_COPY_SOURCE] = "source of a copy",
         [EVENT_BLOCK] = "host memory",
         [EVENT_BLOCK_END] = "end of host memory",
+        [EVENT_COLLECTIVE] = "collective",
         [EVENT_CORRECTION] = "correction",
         [EVENT_NVTX_RANGE] = "NVTX range",
         [EVENT_NVTX_RANGE_END] = "end of an NVTX range",

@@ -43,7 +43,7 @@ static int fill(sqlite3 *db)
         profile_doubts_schema,    profile_values_schema,      profile_requests_schema,
         profile_shared_schema,    profile_lives_schema,       profile_reuse_schema,
         profile_caches_schema,    profile_sources_schema,     profile_ranks_schema,
-        profile_nvtx_schema,
+        profile_nvtx_schema,      profile_collectives_schema,
     };
     // No other process sees the file before it is complete, so it needs no rollback.
     int result = sqlite3_exec(db, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN", NULL,

@@ -549,6 +549,17 @@ struct profile_block_end {
     FACTS_BLOCK_END(PROFILE_AS)
 };
 
+// --- Rows: collectives ---------------------------------------------------------------------------
+
+enum profile_collective_type {
+    PROFILE_COLLECTIVE_NONE = 0, // or unknown
+    FACTS_COLLECTIVE_TYPES(FACTS_VALUE, PROFILE_COLLECTIVE_) PROFILE_COLLECTIVE_TYPES
+};
+
+struct profile_collective {
+    FACTS_COLLECTIVE(PROFILE_AS)
+};
+
 // --- Rows: corrections ---------------------------------------------------------------------------
 
 enum profile_remedy {
@@ -754,6 +765,10 @@ enum base_code profile_add_block(struct profile_writer *writer, const struct pro
                                  struct base_error *error);
 enum base_code profile_add_block_end(struct profile_writer *writer,
                                      const struct profile_block_end *end, struct base_error *error);
+// Of the same call the last row wins.
+enum base_code profile_add_collective(struct profile_writer *writer,
+                                      const struct profile_collective *collective,
+                                      struct base_error *error);
 enum base_code profile_add_correction(struct profile_writer *writer,
                                       const struct profile_correction *correction,
                                       struct base_error *error);
@@ -845,7 +860,8 @@ PROFILE_EACH(use, use);   // in the order of copies, then nodes, objects and syn
 PROFILE_EACH(hash, hash); // in the order of copies
 PROFILE_EACH(copy_source, copy_source); // the same
 PROFILE_EACH(block, block);
-PROFILE_EACH(block_end, block_end); // of those that were freed
+PROFILE_EACH(block_end, block_end);   // of those that were freed
+PROFILE_EACH(collective, collective); // in the order of calls
 PROFILE_EACH(correction, correction);
 PROFILE_EACH(stack, stack);
 

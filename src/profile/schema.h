@@ -94,7 +94,8 @@ enum { PROFILE_VERSION = PROFILE_MAJOR * 1000 + PROFILE_MINOR };
     X(SOURCES, sources, PROFILE_LAST, 5, 15)                        \
     X(RANKS, ranks, PROFILE_LAST, 7, 18)                            \
     X(NVTX_RANGES, nvtx_ranges, PROFILE_ONCE, 6, 18)                \
-    X(NVTX_RANGE_ENDS, nvtx_range_ends, PROFILE_ONCE, 3, 18)
+    X(NVTX_RANGE_ENDS, nvtx_range_ends, PROFILE_ONCE, 3, 18)        \
+    X(COLLECTIVES, collectives, PROFILE_LAST, 16, 18)
 
 // Elements in one row of `maps`: 8 MiB of bits before they are compressed.
 enum { PROFILE_MAP_ELEMENTS = 1 << 26 };
@@ -119,7 +120,8 @@ extern const char profile_schema[], profile_probes_schema[], profile_uses_schema
     profile_transfers_schema[], profile_corrections_schema[], profile_stacks_schema[],
     profile_sources_schema[], profile_doubts_schema[], profile_values_schema[],
     profile_requests_schema[], profile_shared_schema[], profile_lives_schema[],
-    profile_reuse_schema[], profile_caches_schema[], profile_ranks_schema[], profile_nvtx_schema[];
+    profile_reuse_schema[], profile_caches_schema[], profile_ranks_schema[], profile_nvtx_schema[],
+    profile_collectives_schema[];
 
 // The words of an enumeration, stored in a table(value, word) that the views join.
 struct profile_words {
@@ -128,7 +130,7 @@ struct profile_words {
     unsigned count;
 };
 extern const struct profile_words profile_words[];
-enum { PROFILE_WORDS_TABLES = 17 };
+enum { PROFILE_WORDS_TABLES = 18 };
 
 // Fails with a readable message for the SQLite error that last occurred on db. The caller set errno
 // to 0 before the call of SQLite.

@@ -52,6 +52,7 @@ static const char *const doubts[] = WORDS(FACTS_DOUBTS, PROFILE_DOUBT_);
 static const char *const value_types[] = WORDS(FACTS_VALUE_TYPES, PROFILE_TYPE_);
 static const char *const contents_kinds[] = WORDS(FACTS_CONTENTS_KINDS, PROFILE_CONTENTS_);
 static const char *const accessed_ways[] = WORDS(FACTS_ACCESSED_WAYS, PROFILE_ACCESSED_);
+static const char *const collective_types[] = WORDS(FACTS_COLLECTIVE_TYPES, PROFILE_COLLECTIVE_);
 
 #define COUNT(words) (sizeof(words) / sizeof((words)[0]))
 
@@ -73,6 +74,7 @@ const struct profile_words profile_words[PROFILE_WORDS_TABLES] = {
     {"value_types", value_types, COUNT(value_types)},
     {"contents_kinds", contents_kinds, COUNT(contents_kinds)},
     {"accessed_ways", accessed_ways, COUNT(accessed_ways)},
+    {"collective_types", collective_types, COUNT(collective_types)},
 };
 
 static const char *word(const char *const *words, size_t count, size_t value)

@@ -81,6 +81,8 @@ bool record_hash(struct record_session *session, struct record_piece *piece);
 bool record_copy_source(struct record_session *session, struct record_piece *piece);
 bool record_block(struct record_session *session, struct record_piece *piece);
 bool record_block_end(struct record_session *session, struct record_piece *piece);
+// collective_rows.c:
+bool record_collective(struct record_session *session, struct record_piece *piece);
 // correction_rows.c:
 bool record_correction(struct record_session *session, struct record_piece *piece);
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives.h"
 #include "failures.h"
 #include "short_names.h"
 
@@ -567,6 +568,8 @@ enum base_code report_data_load(struct report_data *data, struct profile *profil
         loading.failed =
             !want_failures(data) || !want_findings(data) || (data->wants_flow && !want_flow(data));
     }
+    if (code == BASE_OK && !loading.failed)
+        code = report_collectives_load(data, error);
     LOAD(node_time);
     LOAD(path);
 #undef LOAD
@@ -604,6 +607,7 @@ void report_data_fini(struct report_data *data)
     base_array_fini(&data->graph_rows);
     base_array_fini(&data->wait_rows);
     base_array_fini(&data->notes);
+    base_array_fini(&data->collectives);
     base_array_fini(&data->dropped);
     base_array_fini(&data->settings);
     base_arena_fini(&data->arena);

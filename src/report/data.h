@@ -93,6 +93,16 @@ struct report_correction { // by one remedy
     uint64_t places, calls;
 };
 
+struct report_collective { // calls of NCCL in one function, communicator and call path
+    const char *name;
+    uint32_t communicator; // 0: none
+    int64_t rank, ranks;   // -1: unknown
+    uint32_t path;         // number; 0: unknown
+    uint64_t calls, failed;
+    bool has_sent, has_received; // the bytes of all of them are known
+    uint64_t sent_bytes, received_bytes;
+};
+
 struct report_dropped {
     const char *kind;
     uint64_t count;
@@ -149,7 +159,8 @@ struct report_data {
     BASE_ARRAY(struct report_object) objects; // by number
     BASE_ARRAY(struct report_graph) graph_rows;
     BASE_ARRAY(struct report_wait) wait_rows;
-    BASE_ARRAY(struct report_note) notes; // of the profile, and added by notes.c
+    BASE_ARRAY(struct report_note) notes;             // of the profile, and added by notes.c
+    BASE_ARRAY(struct report_collective) collectives; // in the order of the first call of each
     BASE_ARRAY(struct report_dropped) dropped;
     BASE_ARRAY(struct profile_setting) settings;
     struct report_sum copies[REPORT_DIRECTIONS]; // by direction

@@ -2,6 +2,7 @@
 // Writes the report as JSON, schema 1; docs/reference/json.md describes every field. Members are
 // only ever added. The report is written while the profile is read: memory is needed for the
 // objects and their call paths, not for calls. Kernels are in json_kernels.c.
+#include "collectives.h"
 #include "data.h"
 #include "failures.h"
 #include "json_members.h"
@@ -722,6 +723,7 @@ enum base_code report_json(struct profile *profile, const struct report_rules *r
         code = put_rows(&writing, profile, error);
     }
     if (code == BASE_OK) {
+        report_json_collectives(json, &data);
         if (!report_json_findings(json, &data, &writing.paths) || !report_json_flow(json, &data))
             code = base_no_memory(error);
     }

@@ -237,6 +237,7 @@ enum base_code report_text(struct profile *profile, const struct report_rules *r
         report_text_analyses(&text);
         if (choice->verbose) {
             report_text_work(&text);
+            report_text_collectives(&text);
             report_text_caches(&text);
             report_text_objects(&text);
         }

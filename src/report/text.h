@@ -46,6 +46,9 @@ void report_text_objects(struct report_text *text);
 // text_work.c: adds tables of kernels, copies and synchronizations.
 void report_text_work(struct report_text *text);
 
+// collectives.c: adds a table of calls of NCCL, if there are any.
+void report_text_collectives(struct report_text *text);
+
 // text_caches.c: adds tables of hits in caches; and what caches of the chosen sizes would serve.
 void report_text_caches(struct report_text *text);
 void report_text_what_if(struct report_text *text);

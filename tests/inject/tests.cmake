@@ -183,6 +183,23 @@ foreach(binding IN ITEMS lazy now)
     target_link_libraries(tensors_${binding} PRIVATE tensors_c10)
 endforeach()
 
+# A stand-in for NCCL, and a program that is linked with it in two ways. It has another name, because the simulated GPU
+# refuses programs that need NVIDIA's.
+add_library(inject_nccl SHARED inject/collectives_nccl.c)
+set_target_properties(inject_nccl PROPERTIES
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject/collectives)
+target_compile_options(inject_nccl PRIVATE -fno-sanitize=all -fplt -fvisibility=default)
+target_link_options(inject_nccl PRIVATE -fno-sanitize=all)
+target_link_libraries(inject_nccl PRIVATE glint_libcuda)
+foreach(binding IN ITEMS lazy now)
+    add_executable(inject_collectives_${binding} inject/collectives.c)
+    set_target_properties(inject_collectives_${binding} PROPERTIES
+        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject)
+    target_compile_options(inject_collectives_${binding} PRIVATE -fplt)
+    target_link_options(inject_collectives_${binding} PRIVATE -Wl,-z,relro -Wl,-z,${binding})
+    target_link_libraries(inject_collectives_${binding} PRIVATE inject_nccl glint_libcuda ${CMAKE_DL_LIBS})
+endforeach()
+
 # inject_test(NAME SCRIPT ARGUMENT...) runs a script. ASAN_OPTIONS: libglint.so is loaded before the
 # sanitizer, and the programs do not free their memory before they exit.
 function(inject_test name script)
@@ -213,6 +230,8 @@ inject_test(records.nvtx test_records.sh nvtx $<TARGET_FILE:inject_nvtx>)
 inject_test(nvtx test_nvtx.sh $<TARGET_FILE:inject_nvtx>)
 inject_test(nvtx_ranges test_nvtx_ranges.sh $<TARGET_FILE:inject_nvtx_ranges>)
 inject_test(tensors test_tensors.sh $<TARGET_FILE:inject_tensors> $<TARGET_FILE:tensors_lazy> $<TARGET_FILE:tensors_now>)
+inject_test(collectives test_collectives.sh $<TARGET_FILE:inject_collectives_lazy>
+    $<TARGET_FILE:inject_collectives_now>)
 inject_test(records.variables test_records.sh variables $<TARGET_FILE:inject_variables>
     ${PROJECT_BINARY_DIR}/tests/inject/variables.ptx)
 inject_test(records.mappings test_records.sh mappings $<TARGET_FILE:inject_shared> mappings)

@@ -822,6 +822,38 @@ static const struct profile_source sample_sources[] = {
     {2, "add.cuh", "/project/add.cuh", "", true},
 };
 
+static const struct profile_collective sample_collectives[] = {
+    {.call = 3,
+     .start_ns = 3000,
+     .end_ns = 4500,
+     .from = 0x10000,
+     .to = 0x20000,
+     .from_object = 1,
+     .to_object = 2,
+     .count = 256,
+     .sent_bytes = 1024,
+     .received_bytes = 1024,
+     .communicator = 1,
+     .rank = 0,
+     .ranks = 8,
+     .peer = -1,
+     .status = 0,
+     .type = PROFILE_COLLECTIVE_FLOAT32},
+    {.call = 4,
+     .start_ns = 5000,
+     .end_ns = 5001,
+     .to = 0x20000,
+     .count = 10,
+     .sent_bytes = 0,
+     .received_bytes = PROFILE_UNKNOWN,
+     .communicator = 2,
+     .rank = -1,
+     .ranks = -1,
+     .peer = 3,
+     .status = 7,
+     .type = PROFILE_COLLECTIVE_NONE},
+};
+
 static const struct profile_correction sample_corrections[] = {
     {.row = 0, .paid = 7, .peak_bytes = 512, .native_peak_bytes = 864},
     {.row = 1,
@@ -906,6 +938,7 @@ static inline enum base_code sample_add(struct profile_writer *writer, struct ba
     SAMPLE_ADD(sample_cache_reuse, profile_add_cache_reuse);
     SAMPLE_ADD(sample_stacks, profile_add_stack);
     SAMPLE_ADD(sample_sources, profile_add_source);
+    SAMPLE_ADD(sample_collectives, profile_add_collective);
     SAMPLE_ADD(sample_corrections, profile_add_correction);
     return code;
 }

@@ -125,6 +125,7 @@ static void an_older_minor_version_is_read(void **state)
     struct base_error error = {0};
     static const char *const gone[] = {"settings",
                                        "ranks",
+                                       "collectives",
                                        "probes",
                                        "kernel_sites",
                                        "access_shapes",
@@ -151,7 +152,7 @@ static void an_older_minor_version_is_read(void **state)
         "v_settings",      "v_probes",      "v_kernel_sites", "v_accesses",        "v_touches",
         "v_access_counts", "v_access_bins", "v_hot_ranges",   "v_object_elements", "v_maps",
         "v_graph_edges",   "v_first_uses",  "v_copies",       "v_host_blocks",     "v_corrections",
-        "v_stacks",        "v_program"};
+        "v_stacks",        "v_program",     "v_collectives"};
     char sql[128];
     for (unsigned i = 0; i < SAMPLE_COUNT(gone_views); i++) {
         snprintf(sql, sizeof(sql), "DROP VIEW %s", gone_views[i]);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hooks of contexts. Objects, streams and modules end with their context.
+#include "inject/collectives/collectives.h"
 #include "inject/probe/probe.h"
 #include "inject/shadow/shadow.h"
 
@@ -8,6 +9,7 @@ static void made(struct core_call *call, const CUcontext *context, CUdevice devi
 {
     if (call->result == CUDA_SUCCESS && context && *context)
         call->context = core_context_of(*context, device);
+    collectives_look();
 }
 
 #define MADE(symbol, params, args) \

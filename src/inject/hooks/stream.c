@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hooks of streams, events, waits, and work that is neither a copy nor a fill nor a launch.
+#include "inject/collectives/collectives.h"
 #include "inject/core/names.h"
 #include "inject/core/object_records.h"
 #include "inject/core/tail.h"
@@ -14,6 +15,7 @@ static void made(struct core_call *call, const CUstream *stream)
 {
     if (call->result == CUDA_SUCCESS && stream && *stream && call->context)
         call->stream = core_stream_new(*stream, call->context);
+    collectives_look();
 }
 
 HOOKED(cuStreamCreate, (CUstream * stream, unsigned flags), (stream, flags), NO_STREAM, {},
@@ -62,6 +64,7 @@ HOOKED(
 // --- Events --------------------------------------------------------------------------------------
 
 HOOKED(cuEventCreate, (CUevent * event, unsigned flags), (event, flags), NO_STREAM, {}, {
+    collectives_look();
     if (result == CUDA_SUCCESS) {
         core_event_end(*event); // removes an old event whose handle the driver has reused
         core_order_event_made(*event, flags);

@@ -74,7 +74,8 @@ static struct util_import functions[FORMS] = {
     [FORM_SHORT] = {.name = "_ZN3c1027reportMemoryUsageToProfilerEPvlNS_6DeviceE",
                     .hook = (void *)report_short},
 };
-static struct util_imports imports = {.items = functions, .count = FORMS};
+static struct util_imports imports = {
+    .items = functions, .count = FORMS, .prefix = "_ZN3c1027reportMemoryUsageToProfilerE"};
 
 typedef void long_form(uint64_t block, int64_t bytes, uint64_t allocated, uint64_t reserved,
                        uint64_t device);

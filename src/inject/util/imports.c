@@ -33,7 +33,7 @@ enum { JUMP_SLOT = R_AARCH64_JUMP_SLOT };
 #endif
 
 enum {
-    MOST_IMPORTS = 8,
+    MOST_IMPORTS = 32,
     MOST_TRIES = 16, // looks at a library that does not become ready
 };
 
@@ -187,6 +187,8 @@ static bool examine(const struct look *look, const struct dl_phdr_info *info)
             !is_within(info, address, PF_W))
             continue;
         const char *name = tables.strings + tables.symbols[ELF64_R_SYM(call->r_info)].st_name;
+        if (strncmp(name, look->imports->prefix, strlen(look->imports->prefix)) != 0)
+            continue;
         for (unsigned k = 0; k < look->imports->count; k++) {
             if (strcmp(name, look->imports->items[k].name) == 0)
                 ready &= exchange(look, info, k, as_pointer(address)) != LATER;

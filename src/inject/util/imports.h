@@ -18,11 +18,12 @@ struct util_import {
     void *_Atomic real;
 };
 
-// What was done so far. Initialize all but `items` and `count` with 0. The loader's lock, which
+// What was done so far. Initialize all but the first three with 0. The loader's lock, which
 // dl_iterate_phdr holds, protects it.
 struct util_imports {
     struct util_import *items;
     unsigned count;
+    const char *prefix; // of all names, by which most others are told apart quickly
     unsigned long long loaded, unloaded; // as the loader counted them when all was done
     struct base_map examined;            // dynamic sections of libraries that need no second look
     bool waits;                          // some library was not ready yet

@@ -27,6 +27,7 @@
     RANK(SIGNALS, "the program's signal handler") /* guard/signals.c */           \
     RANK(FLIGHTS, "memory in flight")             /* guard/flight.c */            \
     RANK(SOURCES, "sources of copies")            /* sources/sources.c */         \
+    RANK(COLLECTIVES, "communicators")            /* collectives/collectives.c */ \
     RANK(MEMORY, "allocator")                     /* util/pool.c */
 
 enum util_rank {
