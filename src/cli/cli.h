@@ -24,7 +24,9 @@ struct cli_option {
     const char *argument; // the name of its argument, in capitals; NULL if it takes none
     const char *help;
     const char *values; // all allowed values, separated by blanks; NULL: any value
-    const char *list;   // the same for an argument that is a comma-separated list of them
+    bool (*also)(
+        const char *argument); // returns whether a value that is not listed is allowed, too
+    const char *list;          // the same for an argument that is a comma-separated list of them
     // Selects patterns whose names the list may contain, too; NULL: none.
     bool (*patterns)(const struct analyze_description *pattern);
 };

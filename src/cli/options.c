@@ -177,6 +177,8 @@ static bool is_value(const struct cli_option *option, const char *argument)
 {
     struct base_buf known = {0};
     const char *at = option->values;
+    if (option->also && option->also(argument))
+        return true;
     struct base_str word = cli_next_word(&at), next;
     for (; word.length; word = next) {
         if (base_str_is(word, argument)) {

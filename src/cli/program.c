@@ -18,7 +18,14 @@
 #include "record/record.h"
 #include "try_driver.h"
 
-// The argument is one of the values in CLI_PROGRAM_OPTIONS.
+bool cli_program_is_device(const char *argument)
+{
+    static const char sim[] = "sim:";
+    return strncmp(argument, sim, sizeof(sim) - 1) == 0 &&
+           gpusim_device_count(argument + sizeof(sim) - 1) > 0;
+}
+
+// The argument is one that CLI_PROGRAM_OPTIONS allows.
 static bool take_device(struct cli_program_request *request, const char *argument)
 {
     request->preset = NULL;
@@ -29,14 +36,8 @@ static bool take_device(struct cli_program_request *request, const char *argumen
     request->device = CLI_PROGRAM_DEVICE_SIM;
     if (strcmp(argument, "sim") == 0)
         return true;
-    const char *name;
-    for (unsigned i = 0; (name = gpusim_preset_name(i)) && !request->preset; i++) {
-        if (strcmp(argument + strlen("sim:"), name) == 0)
-            request->preset = name;
-    }
-    if (!request->preset)
-        cli_message("unknown simulated GPU '%s'", argument + strlen("sim:"));
-    return request->preset != NULL;
+    request->preset = argument + strlen("sim:");
+    return true;
 }
 
 bool cli_program_take_option(struct cli_program_request *request, const struct cli_option *option,

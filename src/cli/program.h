@@ -10,7 +10,7 @@ enum cli_program_device { CLI_PROGRAM_DEVICE_AUTO, CLI_PROGRAM_DEVICE_GPU, CLI_P
 // Initialize with {0}.
 struct cli_program_request {
     enum cli_program_device device;
-    const char *preset; // NULL: the default
+    const char *preset; // one or several; NULL: the default
     const char *workers;
     const char *log;
     const char *memory_errors; // "end", "warn" or NULL: the default
@@ -22,8 +22,12 @@ struct cli_program_request {
 // Rows for a verb's table of options, and the function that takes them, which returns false after a
 // message.
 #define CLI_PROGRAM_OPTIONS                                                               \
-    {'d', "device", "DEVICE", "auto (default), gpu, sim or sim:PRESET",                   \
-     .values = "auto gpu sim sim:h200 sim:a100 sim:rtx3090 sim:rtx2080ti"},               \
+    {'d',                                                                                 \
+     "device",                                                                            \
+     "DEVICE",                                                                            \
+     "auto (default), gpu, sim or sim:PRESET",                                            \
+     .values = "auto gpu sim sim:h200 sim:a100 sim:rtx3090 sim:rtx2080ti",                \
+     .also = cli_program_is_device},                                                      \
         {'w', "workers", "NUMBER", "threads of the simulated GPU; default: one per CPU"}, \
         {'m', "memory-errors", "WHAT",                                                    \
          "invalid accesses on the simulated GPU: end the launch (default), or warn",      \
@@ -33,6 +37,9 @@ struct cli_program_request {
     }
 bool cli_program_take_option(struct cli_program_request *request, const struct cli_option *option,
                              const char *argument);
+
+// Returns whether the argument names simulated GPUs: "sim:h200*2", "sim:h200,a100".
+bool cli_program_is_device(const char *argument);
 
 // Appends the folder above that of this executable. Returns false if the path of the executable is
 // unknown or memory runs out.

@@ -52,7 +52,8 @@ const struct cli_verb cli_run = {
         "status; the exit status is 125 if glint cannot start it.\n\n"
         "  auto        the GPU if there is one, else the simulated GPU\n"
         "  gpu         the GPU; the program runs unchanged\n"
-        "  sim:PRESET  a simulated h200 (default), a100, rtx3090 or rtx2080ti\n\n"
+        "  sim:PRESET  a simulated h200 (default), a100, rtx3090 or rtx2080ti; sim:h200*4 has\n"
+        "              four of them, sim:h200,a100 one of each\n\n"
         "The simulated GPU runs executables that contain PTX and are linked with the shared CUDA\n"
         "runtime (nvcc -cudart shared), or with the static one (nvcc's default) if they are not\n"
         "stripped. Programs that a script starts run there too.\n",

@@ -73,24 +73,34 @@ static void put_return(struct base_buf *line, const struct gpusim_log_return *re
                     (long long)returned->result, returned->outputs);
 }
 
+// The first device goes without saying.
+static void put_device(struct base_buf *line, uint32_t device)
+{
+    if (device)
+        base_buf_printf(line, " device=%u", device);
+}
+
 static void put_object(struct base_buf *line, const struct gpusim_object *object)
 {
     base_buf_printf(line, "object %llu %s %s address=0x%llx bytes=%llu",
                     (unsigned long long)object->id, gpusim_object_kind_name(object->kind),
                     object->name, (unsigned long long)object->address,
                     (unsigned long long)object->size_bytes);
+    put_device(line, object->device);
 }
 
 static void put_launch(struct base_buf *line, const struct gpusim_log_launch *launch)
 {
     base_buf_printf(line,
                     "launch %llu %s call=%llu stream=0x%llx grid=%u,%u,%u block=%u,%u,%u "
-                    "static_shared=%u dynamic_shared=%u%s params=",
+                    "static_shared=%u dynamic_shared=%u%s",
                     (unsigned long long)launch->number, launch->kernel,
                     (unsigned long long)launch->call, (unsigned long long)launch->stream,
                     launch->grid[0], launch->grid[1], launch->grid[2], launch->block[0],
                     launch->block[1], launch->block[2], launch->static_shared_bytes,
                     launch->dynamic_shared_bytes, launch->cooperative ? " cooperative=1" : "");
+    put_device(line, launch->device);
+    base_buf_puts(line, " params=");
     for (size_t i = 0; i < launch->params_bytes; i++)
         base_buf_printf(line, "%02x", ((const unsigned char *)launch->params)[i]);
 }

@@ -14,6 +14,9 @@
 
 // Returns the name of the GPU preset with this index, NULL past the last. The first is the default.
 const char *gpusim_preset_name(unsigned index);
+// Returns how many devices a list of presets names, such as 5 for "h200*4,a100"; 0 if the list is
+// wrong.
+unsigned gpusim_device_count(const char *list);
 
 // How an executable file uses CUDA.
 struct gpusim_program {
@@ -82,6 +85,7 @@ enum gpusim_object_kind {
 
 struct gpusim_object {
     uint64_t id;
+    uint32_t device; // whose memory it is, or for whose context it was made, from 0
     uint64_t address, size_bytes;
     enum gpusim_object_kind kind;
     const char *name; // of a variable its name, else the call that created it: "cudaMalloc"
@@ -91,6 +95,7 @@ struct gpusim_log_launch {
     uint64_t number; // from 1, in the order in which launches began
     uint64_t call;   // the call that submitted it
     uint64_t stream; // its handle; 0: the default stream, 2: the thread's default stream
+    uint32_t device; // that ran it, from 0
     const char *kernel;
     uint32_t grid[3], block[3];
     uint32_t static_shared_bytes, dynamic_shared_bytes;

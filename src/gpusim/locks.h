@@ -13,9 +13,11 @@ enum gpusim_rank {
     GPUSIM_RANK_RUNTIME,  // runtime.lock
     GPUSIM_RANK_CALLS,    // calls_found.lock
     GPUSIM_RANK_PRIMARY,  // driver.primary_lock
+    GPUSIM_RANK_LIBRARY,  // driver.library_lock
     GPUSIM_RANK_DRIVER,   // driver.lock
     GPUSIM_RANK_DEVICE,   // sim_device.lock
     GPUSIM_RANK_RUN,      // sim_run.lock
+    GPUSIM_RANK_MEMORY,   // sim_memory.lock
     GPUSIM_RANK_LOG,      // log_file.lock
     GPUSIM_RANK_PAGES,    // driver.pages_lock
     GPUSIM_RANK_REPORTED, // driver.reported_lock

@@ -126,7 +126,7 @@ CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor, CUarra
 static CUresult destroy(struct driver_array *array)
 {
     driver_lock();
-    driver_wait_device();
+    driver_wait_device(array->allocation ? array->allocation->device : NULL);
     if (array->allocation)
         driver_memory_remove(array->allocation);
     driver_unlock();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contexts: the primary context and those that a program creates, which one is current in a thread,
-// their limits, and the release of everything that belongs to one. After a kernel fault all
-// contexts return its error and no context can be created, as on an H200.
+// Contexts: the primary contexts of devices and those that a program creates, which one is current
+// in a thread, their limits, and the release of everything that belongs to one. After a kernel
+// fault all contexts return its error and no context can be created, as on an H200.
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -69,18 +69,20 @@ static void set_default_limits(struct driver_context *context)
     context->limits[CU_LIMIT_MALLOC_HEAP_SIZE] = 8 << 20;
     context->limits[CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT] = 2048;
     context->limits[CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 64;
-    context->limits[CU_LIMIT_SHMEM_SIZE] = driver.preset->shared_per_block_optin;
-    context->limits[CU_LIMIT_PERSISTING_L2_CACHE_SIZE] = driver.preset->l2_bytes / 16 * 3;
+    context->limits[CU_LIMIT_SHMEM_SIZE] = context->device->preset->shared_per_block_optin;
+    context->limits[CU_LIMIT_PERSISTING_L2_CACHE_SIZE] = context->device->preset->l2_bytes / 16 * 3;
 }
 
 // Contexts are never freed: a destroyed one may still be current in a thread, whose calls must then
 // fail.
-CUresult driver_context_create(bool primary, unsigned flags, struct driver_context **made)
+CUresult driver_context_create(struct driver_device *device, bool primary, unsigned flags,
+                               struct driver_context **made)
 {
     DRIVER_TRY((CUresult)driver.error);
     struct driver_context *context = calloc(1, sizeof *context);
     DRIVER_REJECT(!context, CUDA_ERROR_OUT_OF_MEMORY);
     context->magic = CONTEXT_MAGIC;
+    context->device = device;
     context->is_primary = primary;
     context->flags = flags;
     context->api_version = 3020;
@@ -123,6 +125,7 @@ void driver_context_clear(struct driver_context *context)
     driver_captures_abandon(context);
     driver_lock();
     driver_wait_context(context);
+    driver_peers_forget(context);
     free_memory_of(context);
     struct driver_module *modules = context->modules;
     context->modules = NULL;
@@ -171,17 +174,18 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
 {
     DRIVER_BEGIN();
     DRIVER_REJECT(!pctx, CUDA_ERROR_INVALID_VALUE);
-    DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
+    struct driver_device *device = driver_device_at(dev);
+    DRIVER_REJECT(!device, CUDA_ERROR_INVALID_DEVICE);
     CUresult result = CUDA_SUCCESS;
     gpusim_lock(&driver.primary_lock, GPUSIM_RANK_PRIMARY);
-    if (!driver.primary)
-        result = driver_context_create(true, driver.primary_flags, &driver.primary);
-    else if (!is_alive(driver.primary))
+    if (!device->primary)
+        result = driver_context_create(device, true, device->primary_flags, &device->primary);
+    else if (!is_alive(device->primary))
         result = (CUresult)driver.error;
     if (result == CUDA_SUCCESS) {
-        driver.primary->magic = CONTEXT_MAGIC;
-        driver.primary->retained++;
-        *pctx = (CUcontext)driver.primary;
+        device->primary->magic = CONTEXT_MAGIC;
+        device->primary->retained++;
+        *pctx = (CUcontext)device->primary;
     }
     gpusim_unlock(&driver.primary_lock, GPUSIM_RANK_PRIMARY);
     return result;
@@ -190,20 +194,20 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
 // As with NVIDIA's driver, the handle and its retain count survive a reset. Memory, streams,
 // modules and the state of libraries do not. Until the context is retained again it counts as
 // destroyed, although it may be current in threads. The caller holds primary_lock.
-static CUresult reset_primary(void)
+static CUresult reset_primary(struct driver_device *device)
 {
-    struct driver_context *context = driver.primary;
+    struct driver_context *context = device->primary;
     if (!context)
         return CUDA_SUCCESS;
     context->magic = 0;
     driver_context_clear(context);
-    driver_libraries_reset();
-    sim_device_clear_heap(driver.device);
+    driver_libraries_reset(device);
+    sim_device_clear_heap(device->machine);
     context->per_thread = NULL;
     set_default_limits(context);
-    sim_device_set_heap(driver.device, context->limits[CU_LIMIT_MALLOC_HEAP_SIZE]);
+    sim_device_set_heap(device->machine, context->limits[CU_LIMIT_MALLOC_HEAP_SIZE]);
     driver_lock();
-    driver_pools_reset();
+    driver_pools_reset(device);
     context->legacy = driver_stream_create(context, CU_STREAM_DEFAULT, LEAST_PRIORITY);
     driver_unlock();
     return context->legacy ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
@@ -212,13 +216,14 @@ static CUresult reset_primary(void)
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev)
 {
     DRIVER_BEGIN();
-    DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
+    struct driver_device *device = driver_device_at(dev);
+    DRIVER_REJECT(!device, CUDA_ERROR_INVALID_DEVICE);
     CUresult result = CUDA_SUCCESS;
     gpusim_lock(&driver.primary_lock, GPUSIM_RANK_PRIMARY);
-    if (!driver.primary || !driver.primary->retained)
+    if (!device->primary || !device->primary->retained)
         result = CUDA_ERROR_INVALID_CONTEXT;
-    else if (--driver.primary->retained == 0)
-        result = reset_primary();
+    else if (--device->primary->retained == 0)
+        result = reset_primary(device);
     gpusim_unlock(&driver.primary_lock, GPUSIM_RANK_PRIMARY);
     return result;
 }
@@ -231,9 +236,10 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice dev)
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev)
 {
     DRIVER_BEGIN();
-    DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
+    struct driver_device *device = driver_device_at(dev);
+    DRIVER_REJECT(!device, CUDA_ERROR_INVALID_DEVICE);
     gpusim_lock(&driver.primary_lock, GPUSIM_RANK_PRIMARY);
-    CUresult result = reset_primary();
+    CUresult result = reset_primary(device);
     gpusim_unlock(&driver.primary_lock, GPUSIM_RANK_PRIMARY);
     return result;
 }
@@ -246,11 +252,12 @@ CUresult cuDevicePrimaryCtxReset(CUdevice dev)
 CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags)
 {
     DRIVER_BEGIN();
-    DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
+    struct driver_device *device = driver_device_at(dev);
+    DRIVER_REJECT(!device, CUDA_ERROR_INVALID_DEVICE);
     gpusim_lock(&driver.primary_lock, GPUSIM_RANK_PRIMARY);
-    driver.primary_flags = flags;
-    if (driver.primary)
-        driver.primary->flags = flags;
+    device->primary_flags = flags;
+    if (device->primary)
+        device->primary->flags = flags;
     gpusim_unlock(&driver.primary_lock, GPUSIM_RANK_PRIMARY);
     return CUDA_SUCCESS;
 }
@@ -263,11 +270,12 @@ CUresult cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags)
 CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active)
 {
     DRIVER_BEGIN();
-    DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
+    struct driver_device *device = driver_device_at(dev);
+    DRIVER_REJECT(!device, CUDA_ERROR_INVALID_DEVICE);
     DRIVER_REJECT(!flags || !active, CUDA_ERROR_INVALID_VALUE);
     gpusim_lock(&driver.primary_lock, GPUSIM_RANK_PRIMARY);
-    *flags = driver.primary_flags;
-    *active = driver.primary && is_alive(driver.primary);
+    *flags = device->primary_flags;
+    *active = device->primary && is_alive(device->primary);
     gpusim_unlock(&driver.primary_lock, GPUSIM_RANK_PRIMARY);
     return CUDA_SUCCESS;
 }
@@ -288,9 +296,10 @@ static CUresult push(struct driver_context *context)
 static CUresult create(CUcontext *pctx, unsigned flags, CUdevice dev, unsigned api_version)
 {
     DRIVER_REJECT(!pctx, CUDA_ERROR_INVALID_VALUE);
-    DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
+    struct driver_device *device = driver_device_at(dev);
+    DRIVER_REJECT(!device, CUDA_ERROR_INVALID_DEVICE);
     struct driver_context *context;
-    DRIVER_TRY(driver_context_create(false, flags, &context));
+    DRIVER_TRY(driver_context_create(device, false, flags, &context));
     context->api_version = api_version;
     DRIVER_TRY(push(context));
     *pctx = (CUcontext)context;
@@ -420,7 +429,7 @@ CUresult cuCtxGetDevice(CUdevice *device)
     DRIVER_REJECT(!context, CUDA_ERROR_INVALID_CONTEXT);
     DRIVER_REJECT(!is_alive(context) && !context->is_primary, CUDA_ERROR_CONTEXT_IS_DESTROYED);
     DRIVER_REJECT(!device, CUDA_ERROR_INVALID_VALUE);
-    *device = 0;
+    *device = driver_ordinal(context->device);
     return CUDA_SUCCESS;
 }
 
@@ -430,7 +439,7 @@ CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx)
         return cuCtxGetDevice(device);
     DRIVER_BEGIN();
     DRIVER_REJECT(!device, CUDA_ERROR_INVALID_VALUE);
-    *device = 0;
+    *device = driver_ordinal(((const struct driver_context *)ctx)->device);
     return CUDA_SUCCESS;
 }
 
@@ -482,7 +491,7 @@ static CUresult synchronize(struct driver_context *context)
     DRIVER_TRY(driver_unsafe_in_capture());
     driver_lock();
     driver_wait_context(context);
-    driver_pools_trim();
+    driver_pools_trim(context->device);
     driver_unlock();
     driver_flush_output();
     return (CUresult)driver.error;
@@ -523,9 +532,9 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value)
         value = (value + 15) & ~(size_t)15;
     context->limits[limit] = value;
     if (limit == CU_LIMIT_MALLOC_HEAP_SIZE)
-        sim_device_set_heap(driver.device, value);
+        sim_device_set_heap(context->device->machine, value);
     if (limit == CU_LIMIT_STACK_SIZE)
-        sim_device_set_stack(driver.device, value);
+        sim_device_set_stack(context->device->machine, value);
     return CUDA_SUCCESS;
 }
 

@@ -9,6 +9,9 @@ struct driver_context {
     _Atomic uint64_t magic; // 0: destroyed, or primary and not retained since a reset
     struct driver_context *next;
     uint64_t id;
+    struct driver_device *device;
+    struct driver_context *peers[SIM_DEVICES_MAX]; // whose memory its kernels may access
+    unsigned peer_count;
     unsigned retained; // retain count of the primary context
     bool is_primary;
     unsigned flags;
@@ -28,9 +31,13 @@ CUresult driver_current(struct driver_context **context);
 // The same, but ignores errors of the device.
 CUresult driver_current_any(struct driver_context **context);
 bool driver_context_valid(const struct driver_context *context); // locked
-CUresult driver_context_create(bool primary, unsigned flags, struct driver_context **context);
+CUresult driver_context_create(struct driver_device *device, bool primary, unsigned flags,
+                               struct driver_context **context);
 // Waits for the context's work, then frees all that belongs to it. Not locked.
 void driver_context_clear(struct driver_context *context);
+
+// Ends the access of the context to peers, and of peers to it (peer.c). Locked.
+void driver_peers_forget(struct driver_context *context);
 
 #define DRIVER_CONTEXT(context) DRIVER_TRY(driver_current(&(context)))
 

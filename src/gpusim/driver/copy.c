@@ -12,6 +12,7 @@
 #include "graph_memory.h"
 #include "memory.h"
 #include "op.h"
+#include "peer.h"
 #include "stream.h"
 
 // The limit for the staged bytes of all pending copies. Beyond it, a copy from pageable memory is
@@ -73,6 +74,13 @@ static CUresult submit(struct driver_stream *stream, struct driver_op *op, bool 
     return (CUresult)driver.error;
 }
 
+bool driver_box_is_peer(const struct driver_box *box)
+{
+    const struct driver_device *to = driver_memory_device((uintptr_t)box->dst);
+    const struct driver_device *from = driver_memory_device((uintptr_t)box->src);
+    return to && from && to != from;
+}
+
 CUresult driver_copy(CUstream handle, const struct driver_box *box, enum driver_place dst,
                      enum driver_place src, bool wait)
 {
@@ -86,6 +94,7 @@ CUresult driver_copy(CUstream handle, const struct driver_box *box, enum driver_
         .copy = {.box = *box,
                  .on_device = dst == DRIVER_PLACE_DEVICE && src == DRIVER_PLACE_DEVICE}};
     CUresult result;
+    op.copy.is_peer = op.copy.on_device && driver_box_is_peer(box);
     if (box_bytes(box) == 0) {
         result = CUDA_SUCCESS;
     } else if (stream->capture) {
@@ -100,7 +109,8 @@ CUresult driver_copy(CUstream handle, const struct driver_box *box, enum driver_
         if (!must_wait && src == DRIVER_PLACE_PAGEABLE)
             must_wait = starts_at_once(stream) ||
                         driver.staged_bytes + box_bytes(box) > STAGING_LIMIT_BYTES || !stage(&op);
-        result = submit(stream, &op, must_wait);
+        result = op.copy.is_peer && wait ? driver_peer_submit(stream, &op)
+                                         : submit(stream, &op, must_wait);
     }
     driver_unlock();
     if (wait && !op.copy.on_device)
@@ -193,20 +203,18 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size
     return linear(dstDevice, ON_DEVICE, srcDevice, ON_DEVICE, ByteCount, hStream, false);
 }
 
-// All contexts belong to the same device.
+// All devices share one address space, so the contexts are only checked.
 CUresult cuMemcpyPeer(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
                       CUcontext srcContext, size_t ByteCount)
 {
-    (void)dstContext;
-    (void)srcContext;
+    DRIVER_TRY(driver_peers_check(dstContext, srcContext));
     return cuMemcpyDtoD_v2(dstDevice, srcDevice, ByteCount);
 }
 
 CUresult cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
                            CUcontext srcContext, size_t ByteCount, CUstream hStream)
 {
-    (void)dstContext;
-    (void)srcContext;
+    DRIVER_TRY(driver_peers_check(dstContext, srcContext));
     return cuMemcpyDtoDAsync_v2(dstDevice, srcDevice, ByteCount, hStream);
 }
 

@@ -10,6 +10,8 @@
 // synchronous one. Not locked.
 CUresult driver_copy(CUstream handle, const struct driver_box *box, enum driver_place dst,
                      enum driver_place src, bool wait);
+// Returns whether the copy is from one device's memory to another's. Locked.
+bool driver_box_is_peer(const struct driver_box *box);
 // Checks a copy's description and converts it into a box (copy_box.c). Locked.
 CUresult driver_box_of_3d(const CUDA_MEMCPY3D *copy, struct driver_box *box, enum driver_place *dst,
                           enum driver_place *src);

@@ -9,6 +9,7 @@
 #include "driver.h"
 #include "memory.h"
 #include "op.h"
+#include "peer.h"
 
 // One end of a copy's description.
 struct end {
@@ -187,6 +188,7 @@ static CUDA_MEMCPY3D without_contexts(const CUDA_MEMCPY3D_PEER *copy)
 CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *pCopy)
 {
     DRIVER_REJECT(!pCopy, CUDA_ERROR_INVALID_VALUE);
+    DRIVER_TRY(driver_peers_check(pCopy->dstContext, pCopy->srcContext));
     CUDA_MEMCPY3D copy = without_contexts(pCopy);
     return cuMemcpy3D_v2(&copy);
 }
@@ -194,6 +196,7 @@ CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *pCopy)
 CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream)
 {
     DRIVER_REJECT(!pCopy, CUDA_ERROR_INVALID_VALUE);
+    DRIVER_TRY(driver_peers_check(pCopy->dstContext, pCopy->srcContext));
     CUDA_MEMCPY3D copy = without_contexts(pCopy);
     return cuMemcpy3DAsync_v2(&copy, hStream);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Initializes the driver, and answers queries about devices. There is one device, of the chosen
-// preset. Attributes that the preset does not have are those of an H200 (driver 580), except for
-// features that the simulated GPU lacks.
+// Initializes the driver, and answers queries about devices. Attributes that the preset does not
+// have are those of an H200 (driver 580), except for features that the simulated GPU lacks.
 #include <stdio.h>
 #include <string.h>
 
@@ -48,7 +47,7 @@ CUresult cuDeviceGetCount(int *count)
 {
     DRIVER_BEGIN();
     DRIVER_REJECT(!count, CUDA_ERROR_INVALID_VALUE);
-    *count = 1;
+    *count = (int)driver.device_count;
     return CUDA_SUCCESS;
 }
 
@@ -56,8 +55,8 @@ CUresult cuDeviceGet(CUdevice *device, int ordinal)
 {
     DRIVER_BEGIN();
     DRIVER_REJECT(!device, CUDA_ERROR_INVALID_VALUE);
-    DRIVER_REJECT(ordinal != 0, CUDA_ERROR_INVALID_DEVICE);
-    *device = 0;
+    DRIVER_REJECT(!driver_device_at(ordinal), CUDA_ERROR_INVALID_DEVICE);
+    *device = ordinal;
     return CUDA_SUCCESS;
 }
 
@@ -65,8 +64,9 @@ CUresult cuDeviceGetName(char *name, int len, CUdevice dev)
 {
     DRIVER_BEGIN();
     DRIVER_REJECT(!name || len <= 0, CUDA_ERROR_INVALID_VALUE);
-    DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
-    snprintf(name, (size_t)len, "%s", driver.preset->name);
+    const struct driver_device *device = driver_device_at(dev);
+    DRIVER_REJECT(!device, CUDA_ERROR_INVALID_DEVICE);
+    snprintf(name, (size_t)len, "%s", device->preset->name);
     return CUDA_SUCCESS;
 }
 
@@ -74,9 +74,9 @@ CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice dev)
 {
     DRIVER_BEGIN();
     DRIVER_REJECT(!uuid, CUDA_ERROR_INVALID_VALUE);
-    DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
-    memset(uuid->bytes, 0, sizeof uuid->bytes);
-    snprintf(uuid->bytes, sizeof uuid->bytes, "glint-%s", driver.preset->key);
+    const struct driver_device *device = driver_device_at(dev);
+    DRIVER_REJECT(!device, CUDA_ERROR_INVALID_DEVICE);
+    driver_device_uuid(device, uuid);
     return CUDA_SUCCESS;
 }
 
@@ -97,8 +97,9 @@ CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice dev)
 {
     DRIVER_BEGIN();
     DRIVER_REJECT(!bytes, CUDA_ERROR_INVALID_VALUE);
-    DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
-    *bytes = driver.preset->memory_bytes;
+    const struct driver_device *device = driver_device_at(dev);
+    DRIVER_REJECT(!device, CUDA_ERROR_INVALID_DEVICE);
+    *bytes = device->preset->memory_bytes;
     return CUDA_SUCCESS;
 }
 
@@ -107,8 +108,15 @@ static int double_ratio(const struct sim_preset *preset)
     return preset->minor == 0 ? 2 : preset->major == 7 ? 32 : 64;
 }
 
-static int attribute_of(const struct sim_preset *preset, CUdevice_attribute attribute)
+// Each device has a PCI bus of its own.
+static unsigned bus_of(const struct driver_device *device)
 {
+    return (unsigned)attributes[CU_DEVICE_ATTRIBUTE_PCI_BUS_ID] + device->physical;
+}
+
+static int attribute_of(const struct driver_device *device, CUdevice_attribute attribute)
+{
+    const struct sim_preset *preset = device->preset;
     bool is_ampere = preset->major >= 8;
     switch ((int)attribute) {
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK: return (int)preset->shared_per_block;
@@ -136,6 +144,7 @@ static int attribute_of(const struct sim_preset *preset, CUdevice_attribute attr
     case CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE: return is_ampere ? 134217728 : 0;
     case CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK:
         return (int)preset->reserved_shared_per_block;
+    case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID: return (int)bus_of(device);
     case CU_DEVICE_ATTRIBUTE_GPU_PCI_DEVICE_ID: return (int)preset->pci_device_id;
     case CU_DEVICE_ATTRIBUTE_GPU_PCI_SUBSYSTEM_ID: // the board's vendor: known for one preset
         return preset->major == 9 ? attributes[attribute] : 0;
@@ -148,8 +157,9 @@ CUresult cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev)
     DRIVER_BEGIN();
     DRIVER_REJECT(!pi || (int)attrib <= 0 || attrib >= CU_DEVICE_ATTRIBUTE_MAX,
                   CUDA_ERROR_INVALID_VALUE);
-    DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
-    *pi = attribute_of(driver.preset, attrib);
+    const struct driver_device *device = driver_device_at(dev);
+    DRIVER_REJECT(!device, CUDA_ERROR_INVALID_DEVICE);
+    *pi = attribute_of(device, attrib);
     return CUDA_SUCCESS;
 }
 
@@ -157,9 +167,10 @@ CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice dev)
 {
     DRIVER_BEGIN();
     DRIVER_REJECT(!major || !minor, CUDA_ERROR_INVALID_VALUE);
-    DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
-    *major = (int)driver.preset->major;
-    *minor = (int)driver.preset->minor;
+    const struct driver_device *device = driver_device_at(dev);
+    DRIVER_REJECT(!device, CUDA_ERROR_INVALID_DEVICE);
+    *major = (int)device->preset->major;
+    *minor = (int)device->preset->minor;
     return CUDA_SUCCESS;
 }
 
@@ -167,17 +178,18 @@ CUresult cuDeviceGetProperties(CUdevprop *prop, CUdevice dev)
 {
     DRIVER_BEGIN();
     DRIVER_REJECT(!prop, CUDA_ERROR_INVALID_VALUE);
-    DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
+    const struct driver_device *device = driver_device_at(dev);
+    DRIVER_REJECT(!device, CUDA_ERROR_INVALID_DEVICE);
     *prop = (CUdevprop){
         .maxThreadsPerBlock = 1024,
         .maxThreadsDim = {1024, 1024, 64},
         .maxGridSize = {2147483647, 65535, 65535},
-        .sharedMemPerBlock = (int)driver.preset->shared_per_block,
-        .totalConstantMemory = (int)driver.preset->const_bytes,
+        .sharedMemPerBlock = (int)device->preset->shared_per_block,
+        .totalConstantMemory = (int)device->preset->const_bytes,
         .SIMDWidth = 32,
         .memPitch = 2147483647,
-        .regsPerBlock = (int)driver.preset->registers_per_block,
-        .clockRate = (int)driver.preset->clock_khz,
+        .regsPerBlock = (int)device->preset->registers_per_block,
+        .clockRate = (int)device->preset->clock_khz,
         .textureAlign = 512,
     };
     return CUDA_SUCCESS;
@@ -188,18 +200,18 @@ CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t *maxWidthInElements, CUarray_
 {
     DRIVER_BEGIN();
     DRIVER_REJECT(!maxWidthInElements, CUDA_ERROR_INVALID_VALUE);
+    DRIVER_REJECT(!driver_device_at(dev), CUDA_ERROR_INVALID_DEVICE);
     *maxWidthInElements = (size_t)attributes[CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH];
     return CUDA_SUCCESS;
 }
 
-static const char bus_id[] = "0000:01:00.0";
-
 CUresult cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev)
 {
     DRIVER_BEGIN();
-    DRIVER_REJECT(!pciBusId || len < (int)sizeof bus_id, CUDA_ERROR_INVALID_VALUE);
-    DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
-    memcpy(pciBusId, bus_id, sizeof bus_id);
+    DRIVER_REJECT(!pciBusId || len < (int)sizeof "0000:01:00.0", CUDA_ERROR_INVALID_VALUE);
+    const struct driver_device *device = driver_device_at(dev);
+    DRIVER_REJECT(!device, CUDA_ERROR_INVALID_DEVICE);
+    snprintf(pciBusId, (size_t)len, "0000:%02X:00.0", bus_of(device));
     return CUDA_SUCCESS;
 }
 
@@ -207,53 +219,24 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId)
 {
     DRIVER_BEGIN();
     DRIVER_REJECT(!dev || !pciBusId, CUDA_ERROR_INVALID_VALUE);
-    unsigned domain = 0, bus = 0, device = 0;
-    bool good = sscanf(pciBusId, "%x:%x:%x", &domain, &bus, &device) == 3 ||
-                (domain = 0, sscanf(pciBusId, "%x:%x", &bus, &device) == 2);
-    DRIVER_REJECT(!good || domain != 0 || bus != 1 || device != 0, CUDA_ERROR_INVALID_DEVICE);
-    *dev = 0;
-    return CUDA_SUCCESS;
+    unsigned domain = 0, bus = 0, slot = 0;
+    bool good = sscanf(pciBusId, "%x:%x:%x", &domain, &bus, &slot) == 3 ||
+                (domain = 0, sscanf(pciBusId, "%x:%x", &bus, &slot) == 2);
+    for (unsigned i = 0; good && !domain && !slot && i < driver.device_count; i++)
+        if (bus_of(&driver.devices[i]) == bus) {
+            *dev = (CUdevice)i;
+            return CUDA_SUCCESS;
+        }
+    return CUDA_ERROR_INVALID_DEVICE;
 }
 
 CUresult cuDeviceGetExecAffinitySupport(int *pi, CUexecAffinityType type, CUdevice dev)
 {
     DRIVER_BEGIN();
     DRIVER_REJECT(!pi, CUDA_ERROR_INVALID_VALUE);
+    DRIVER_REJECT(!driver_device_at(dev), CUDA_ERROR_INVALID_DEVICE);
     *pi = 0;
     return CUDA_SUCCESS;
-}
-
-// --- Peers, of which there are none --------------------------------------------------------------
-
-CUresult cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDev)
-{
-    DRIVER_BEGIN();
-    DRIVER_REJECT(!canAccessPeer, CUDA_ERROR_INVALID_VALUE);
-    DRIVER_REJECT(dev != 0 || peerDev != 0, CUDA_ERROR_INVALID_DEVICE);
-    *canAccessPeer = 0;
-    return CUDA_SUCCESS;
-}
-
-CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdevice srcDevice,
-                                 CUdevice dstDevice)
-{
-    DRIVER_BEGIN();
-    DRIVER_REJECT(!value, CUDA_ERROR_INVALID_VALUE);
-    DRIVER_REJECT(srcDevice != 0 || dstDevice != 0 || srcDevice == dstDevice,
-                  CUDA_ERROR_INVALID_DEVICE);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags)
-{
-    DRIVER_BEGIN();
-    return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
-}
-
-CUresult cuCtxDisablePeerAccess(CUcontext peerContext)
-{
-    DRIVER_BEGIN();
-    return CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
 }
 
 // --- Functions by name; profilers ----------------------------------------------------------------

@@ -43,6 +43,18 @@ enum {
 
 // --- The process ---------------------------------------------------------------------------------
 
+// A device that the program sees. The program's numbers are the indices of driver.devices.
+struct driver_device {
+    unsigned physical; // its number among all devices, whichever the program sees
+    const struct sim_preset *preset;
+    struct sim_device *machine;
+
+    struct driver_context *primary; // NULL before the first retain; primary_lock guards both
+    unsigned primary_flags;
+    uint64_t used_bytes; // of its memory
+    struct driver_pool *default_pool, *current_pool;
+};
+
 struct driver_process {
     pthread_mutex_t lock;
     pthread_cond_t work;      // wakes idle workers: a stream has become ready
@@ -52,15 +64,16 @@ struct driver_process {
     // The first error of a command, mostly a kernel's fault. All later calls in all contexts of the
     // process return it. CUDA_SUCCESS: there was none.
     _Atomic int error;
-    const struct sim_preset *preset;
-    struct sim_device *device;
+    // Written before the driver is initialized.
+    struct driver_device devices[SIM_DEVICES_MAX];
+    unsigned device_count;
     struct log_file *log; // NULL: no logging. Set before the first call is served
     bool log_failed;      // the log could not be opened
 
-    // Guards the primary context, its retain count and its flags.
+    // Guards the primary contexts, their retain counts and their flags.
     pthread_mutex_t primary_lock;
-    struct driver_context *primary; // NULL before the first retain
-    unsigned primary_flags;
+    // Held while a library is loaded for another device (module.c).
+    pthread_mutex_t library_lock;
     struct driver_context *contexts;      // all, the primary one included
     struct driver_context *dead_contexts; // destroyed, but perhaps still current in a thread
     struct driver_module *libraries;      // modules that belong to no context
@@ -77,8 +90,7 @@ struct driver_process {
     unsigned running; // commands that run now
 
     struct base_intervals memory; // allocations by address, in the order of API calls
-    uint64_t used_bytes;          // of the device's memory
-    struct driver_pool *default_pool, *current_pool, *pools;
+    struct driver_pool *pools;
 
     _Atomic uint64_t staged_bytes;   // of pageable memory, buffered for asynchronous copies
     _Atomic bool graph_memory_loose; // graphs have released memory since it was last collected
@@ -143,6 +155,31 @@ void driver_log_copy(const struct driver_op *op);
 void driver_log_fill(const struct driver_op *op);
 // Logs a call without arguments.
 void driver_log_missing(const char *name, CUresult result);
+
+// Returns the device of a handle, or NULL if there is none.
+static inline struct driver_device *driver_device_at(CUdevice handle)
+{
+    return handle >= 0 && (unsigned)handle < driver.device_count ? &driver.devices[handle] : NULL;
+}
+
+static inline int driver_ordinal(const struct driver_device *device)
+{
+    return (int)(device - driver.devices);
+}
+
+// Returns a device of the machine, for functions that concern the memory of all.
+static inline struct sim_device *driver_machine(void)
+{
+    return driver.devices[0].machine;
+}
+
+// Stores the devices that the program sees, in its order, as the environment asks. Returns why
+// there is none.
+CUresult driver_devices_find(void);
+// Returns whether the device can access memory of the other one, which may be the same.
+bool driver_devices_linked(const struct driver_device *device, const struct driver_device *other);
+// Writes the device's UUID.
+void driver_device_uuid(const struct driver_device *device, CUuuid *uuid);
 
 // Begins an API function. Returns an error if the driver is not initialized or cannot be used.
 CUresult driver_begin(void);

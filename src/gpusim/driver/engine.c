@@ -354,10 +354,20 @@ static struct driver_command *unfinished(const struct driver_stream *stream, uin
     return stream->head && stream->head->sequence <= by ? stream->head : NULL;
 }
 
-// Waits for all commands submitted so far to the streams of one context, or of all. It does not
+// Returns whether the context's kernels may use memory of the device.
+static bool may_use(const struct driver_context *context, const struct driver_device *device)
+{
+    bool may = !device || context->device == device;
+    for (unsigned i = 0; !may && i < context->peer_count; i++)
+        may = context->peers[i]->device == device;
+    return may;
+}
+
+// Waits for all commands submitted so far to the streams of one context, or of those that may use
+// the device's memory, or of all. It does not
 // wait for commands that other threads submit meanwhile, which might never end. The search restarts
 // after each wait, because streams may change while the lock is released.
-static void wait_for_all(const struct driver_context *only)
+static void wait_for_all(const struct driver_context *only, const struct driver_device *device)
 {
     uint64_t by = driver.sequence;
     struct driver_command *command;
@@ -366,7 +376,7 @@ static void wait_for_all(const struct driver_context *only)
         for (struct driver_context *at = driver.contexts; at && !command; at = at->next)
             for (struct driver_stream *stream = at->streams; stream && !command;
                  stream = stream->next) {
-                if (only && at != only)
+                if (only ? at != only : !may_use(at, device))
                     break;
                 command = unfinished(stream, by);
                 if (!command && stream->clock_ns > driver.host_ns)
@@ -379,7 +389,7 @@ static void wait_for_all(const struct driver_context *only)
 
 void driver_wait_context(struct driver_context *context)
 {
-    wait_for_all(context);
+    wait_for_all(context, NULL);
 }
 
 bool driver_is_busy(const struct driver_context *context)
@@ -390,7 +400,7 @@ bool driver_is_busy(const struct driver_context *context)
     return false;
 }
 
-void driver_wait_device(void)
+void driver_wait_device(const struct driver_device *device)
 {
-    wait_for_all(NULL);
+    wait_for_all(NULL, device);
 }

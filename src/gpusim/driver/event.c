@@ -145,8 +145,8 @@ CUresult cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart, CUevent hEn
                   driver_no_handle("event"));
     driver_lock();
     CUresult result = (CUresult)driver.error;
-    if (((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) || !start->recorded ||
-        !end->recorded)
+    if (((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) ||
+        start->context->device != end->context->device || !start->recorded || !end->recorded)
         result = CUDA_ERROR_INVALID_HANDLE;
     else if (!start->recorded->done || !end->recorded->done)
         result = CUDA_ERROR_NOT_READY;

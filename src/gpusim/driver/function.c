@@ -8,6 +8,18 @@
     struct driver_function *function = driver_function_of((handle)); \
     DRIVER_REJECT(!function, CUDA_ERROR_INVALID_HANDLE)
 
+// The same for a kernel and a device.
+#define ON_DEVICE(function, handle, dev)                                     \
+    struct driver_device *device = driver_device_at(dev);                    \
+    DRIVER_REJECT(!device, CUDA_ERROR_INVALID_DEVICE);                       \
+    struct driver_function *function = driver_function_on((handle), device); \
+    DRIVER_REJECT(!function, CUDA_ERROR_INVALID_HANDLE)
+
+static const struct sim_preset *preset_of(const struct driver_function *function)
+{
+    return function->module->device->preset;
+}
+
 // --- Attributes ----------------------------------------------------------------------------------
 
 static CUresult get_attribute(const struct driver_function *function,
@@ -22,7 +34,7 @@ static CUresult get_attribute(const struct driver_function *function,
     case CU_FUNC_ATTRIBUTE_NUM_REGS: *value = (int)info->registers; break;
     case CU_FUNC_ATTRIBUTE_PTX_VERSION: *value = (int)info->target; break;
     case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
-        *value = (int)(driver.preset->major * 10 + driver.preset->minor);
+        *value = (int)(preset_of(function)->major * 10 + preset_of(function)->minor);
         break;
     case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA: *value = 0; break;
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
@@ -48,7 +60,7 @@ static CUresult set_attribute(struct driver_function *function, CUfunction_attri
     switch ((int)attribute) {
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: {
         uint64_t wanted = (uint64_t)value + function->info->static_shared_bytes;
-        DRIVER_REJECT(value < 0 || wanted > driver.preset->shared_per_block_optin,
+        DRIVER_REJECT(value < 0 || wanted > preset_of(function)->shared_per_block_optin,
                       CUDA_ERROR_INVALID_VALUE);
         function->max_dynamic_shared = (uint32_t)value;
         return CUDA_SUCCESS;
@@ -86,7 +98,7 @@ CUresult cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int v
 CUresult cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel kernel, CUdevice dev)
 {
     DRIVER_BEGIN();
-    FUNCTION(function, kernel);
+    ON_DEVICE(function, kernel, dev);
     DRIVER_REJECT(!pi, CUDA_ERROR_INVALID_VALUE);
     return get_attribute(function, attrib, pi);
 }
@@ -94,7 +106,7 @@ CUresult cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel ker
 CUresult cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel kernel, CUdevice dev)
 {
     DRIVER_BEGIN();
-    FUNCTION(function, kernel);
+    ON_DEVICE(function, kernel, dev);
     return set_attribute(function, attrib, val);
 }
 
@@ -108,8 +120,10 @@ CUresult cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config)
 
 CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev)
 {
-    (void)dev;
-    return cuFuncSetCacheConfig((CUfunction)kernel, config);
+    DRIVER_BEGIN();
+    ON_DEVICE(function, kernel, dev);
+    function->cache = config;
+    return CUDA_SUCCESS;
 }
 
 CUresult cuFuncSetSharedMemConfig(CUfunction hfunc, CUsharedconfig config)
@@ -182,7 +196,7 @@ CUresult cuKernelGetLibrary(CUlibrary *pLib, CUkernel kernel)
     DRIVER_BEGIN();
     FUNCTION(function, kernel);
     DRIVER_REJECT(!pLib, CUDA_ERROR_INVALID_VALUE);
-    *pLib = (CUlibrary)function->module;
+    *pLib = driver_library_of(function);
     return CUDA_SUCCESS;
 }
 
@@ -203,7 +217,7 @@ static uint64_t shared_of_block(const struct driver_function *function, size_t d
 {
     uint64_t unit = 128; // the allocation unit since compute capability 8.0
     uint64_t bytes = function->info->static_shared_bytes + dynamic_bytes +
-                     driver.preset->reserved_shared_per_block;
+                     preset_of(function)->reserved_shared_per_block;
     return (bytes + unit - 1) / unit * unit;
 }
 
@@ -217,7 +231,7 @@ static uint64_t registers_of_block(const struct driver_function *function, unsig
 unsigned driver_blocks_per_sm(const struct driver_function *function, unsigned threads,
                               size_t dynamic_shared_bytes)
 {
-    const struct sim_preset *preset = driver.preset;
+    const struct sim_preset *preset = preset_of(function);
     if (!threads || threads > function->info->max_threads)
         return 0;
     uint64_t own = function->info->static_shared_bytes + dynamic_shared_bytes;
@@ -279,7 +293,7 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *minGridSize, int *blockS
         }
     }
     *blockSize = (int)best_size;
-    *minGridSize = (int)(best_blocks * driver.preset->sm_count);
+    *minGridSize = (int)(best_blocks * preset_of(function)->sm_count);
     return CUDA_SUCCESS;
 }
 
@@ -298,7 +312,7 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, CUfunc
     DRIVER_BEGIN();
     FUNCTION(function, func);
     DRIVER_REJECT(!dynamicSmemSize || numBlocks <= 0 || blockSize <= 0, CUDA_ERROR_INVALID_VALUE);
-    const struct sim_preset *preset = driver.preset;
+    const struct sim_preset *preset = preset_of(function);
     uint64_t each = preset->shared_per_sm / (unsigned)numBlocks / 128 * 128;
     uint64_t taken =
         (uint64_t)function->info->static_shared_bytes + preset->reserved_shared_per_block;

@@ -163,7 +163,7 @@ void driver_exec_free_memory(const struct driver_exec *exec)
         if (op->kind == DRIVER_OP_GRAPH)
             driver_exec_free_memory(op->graph.exec);
         else if (op->kind == DRIVER_OP_ALLOC)
-            sim_object_remove(driver.device, op->memory.address);
+            sim_object_remove(driver_machine(), op->memory.address);
     }
 }
 
@@ -172,9 +172,9 @@ void driver_exec_free_memory(const struct driver_exec *exec)
 CUresult cuDeviceGraphMemTrim(CUdevice device)
 {
     DRIVER_BEGIN();
-    DRIVER_REJECT(device != 0, CUDA_ERROR_INVALID_DEVICE);
+    DRIVER_REJECT(!driver_device_at(device), CUDA_ERROR_INVALID_DEVICE);
     driver_lock();
-    driver_pools_trim();
+    driver_pools_trim(driver_device_at(device));
     driver_unlock();
     return CUDA_SUCCESS;
 }
@@ -182,11 +182,11 @@ CUresult cuDeviceGraphMemTrim(CUdevice device)
 CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value)
 {
     DRIVER_BEGIN();
-    DRIVER_REJECT(device != 0, CUDA_ERROR_INVALID_DEVICE);
+    DRIVER_REJECT(!driver_device_at(device), CUDA_ERROR_INVALID_DEVICE);
     DRIVER_REJECT(!value, CUDA_ERROR_INVALID_VALUE);
     // Graphs allocate from the default pool.
     CUmemoryPool pool;
-    DRIVER_TRY(cuDeviceGetDefaultMemPool(&pool, 0));
+    DRIVER_TRY(cuDeviceGetDefaultMemPool(&pool, device));
     switch ((int)attr) {
     case CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT:
         return cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, value);
@@ -203,10 +203,10 @@ CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr
 CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void *value)
 {
     DRIVER_BEGIN();
-    DRIVER_REJECT(device != 0, CUDA_ERROR_INVALID_DEVICE);
+    DRIVER_REJECT(!driver_device_at(device), CUDA_ERROR_INVALID_DEVICE);
     DRIVER_REJECT(!value, CUDA_ERROR_INVALID_VALUE);
     CUmemoryPool pool;
-    DRIVER_TRY(cuDeviceGetDefaultMemPool(&pool, 0));
+    DRIVER_TRY(cuDeviceGetDefaultMemPool(&pool, device));
     CUmemPool_attribute which = attr == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH
                                     ? CU_MEMPOOL_ATTR_USED_MEM_HIGH
                                     : CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH;

@@ -19,8 +19,11 @@ CUresult driver_kernel_op(const CUDA_KERNEL_NODE_PARAMS *params, struct driver_o
 {
     DRIVER_REJECT(!params, CUDA_ERROR_INVALID_VALUE);
     const void *handle = params->func ? (const void *)params->func : (const void *)params->kern;
+    // Without a context of its own, a kernel runs on the current one's device.
+    const struct driver_context *context = (const struct driver_context *)params->ctx;
     struct driver_launch launch = {
-        .function = driver_function_of(handle),
+        .function =
+            context ? driver_function_on(handle, context->device) : driver_function_of(handle),
         .grid = {params->gridDimX, params->gridDimY, params->gridDimZ},
         .block = {params->blockDimX, params->blockDimY, params->blockDimZ},
         .shared_bytes = params->sharedMemBytes,
@@ -36,6 +39,7 @@ CUresult driver_copy_op(const CUDA_MEMCPY3D *params, struct driver_op *op)
     enum driver_place dst, src;
     driver_lock();
     CUresult result = driver_box_of_3d(params, &op->copy.box, &dst, &src);
+    op->copy.is_peer = result == CUDA_SUCCESS && driver_box_is_peer(&op->copy.box);
     driver_unlock();
     op->copy.on_device = dst == DRIVER_PLACE_DEVICE && src == DRIVER_PLACE_DEVICE;
     return result;
@@ -263,6 +267,35 @@ CUresult cuGraphAddEventWaitNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                           CU_GRAPH_NODE_TYPE_WAIT_EVENT, event);
 }
 
+// Returns the device on which the node allocates, or NULL.
+static struct driver_device *alloc_device(const CUDA_MEM_ALLOC_NODE_PARAMS *params,
+                                          struct driver_device *otherwise)
+{
+    const CUmemLocation *location = &params->poolProps.location;
+    return location->type == CU_MEM_LOCATION_TYPE_DEVICE ? driver_device_at(location->id)
+                                                         : otherwise;
+}
+
+// Stores which devices the node admits to its memory, a bit for each.
+static CUresult admitted_by(const CUDA_MEM_ALLOC_NODE_PARAMS *params,
+                            struct driver_device *otherwise, uint32_t *devices)
+{
+    const struct driver_device *own = alloc_device(params, otherwise);
+    DRIVER_REJECT(!own || (params->accessDescCount && !params->accessDescs),
+                  CUDA_ERROR_INVALID_VALUE);
+    *devices = 0;
+    for (size_t i = 0; i < params->accessDescCount; i++) {
+        const CUmemAccessDesc *desc = &params->accessDescs[i];
+        const struct driver_device *device = driver_device_at(desc->location.id);
+        if (desc->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+            continue;
+        DRIVER_REJECT(!device || !driver_devices_linked(device, own), CUDA_ERROR_INVALID_VALUE);
+        if (desc->flags != CU_MEM_ACCESS_FLAGS_PROT_NONE)
+            *devices |= UINT32_C(1) << driver_ordinal(device);
+    }
+    return CUDA_SUCCESS;
+}
+
 // The address is fixed when the node is added. The memory is in use from this node to the node that
 // frees it.
 CUresult cuGraphAddMemAllocNode(CUgraphNode *phGraphNode, CUgraph hGraph,
@@ -274,8 +307,10 @@ CUresult cuGraphAddMemAllocNode(CUgraphNode *phGraphNode, CUgraph hGraph,
     DRIVER_CONTEXT(context);
     DRIVER_REJECT(!nodeParams || !nodeParams->bytesize, CUDA_ERROR_INVALID_VALUE);
     struct driver_allocation *allocation = NULL;
+    uint32_t admitted;
+    DRIVER_TRY(admitted_by(nodeParams, context->device, &admitted));
     driver_lock();
-    struct driver_pool *pool = driver_pool_default();
+    struct driver_pool *pool = driver_pool_default(alloc_device(nodeParams, context->device));
     CUresult result =
         pool ? driver_pool_reserve(pool, NULL, context, nodeParams->bytesize, &allocation)
              : CUDA_ERROR_OUT_OF_MEMORY;
@@ -284,7 +319,8 @@ CUresult cuGraphAddMemAllocNode(CUgraphNode *phGraphNode, CUgraph hGraph,
     struct driver_op op = {.kind = DRIVER_OP_ALLOC,
                            .memory = {.address = allocation->address,
                                       .size_bytes = allocation->size_bytes,
-                                      .pool = pool}};
+                                      .pool = pool,
+                                      .admitted = admitted}};
     driver_lock();
     result = driver_graph_memory_make(allocation, &op);
     if (result != CUDA_SUCCESS)

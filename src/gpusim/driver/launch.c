@@ -34,7 +34,7 @@ static CUresult check_sizes(const struct driver_launch *launch)
     if (launch->cooperative) {
         uint64_t blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
         uint64_t room =
-            (uint64_t)driver.preset->sm_count *
+            (uint64_t)launch->function->module->device->preset->sm_count *
             driver_blocks_per_sm(launch->function, (unsigned)threads, launch->shared_bytes);
         DRIVER_REJECT(blocks > room, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
     }
@@ -104,11 +104,20 @@ CUresult driver_launch_op(const struct driver_launch *launch, struct driver_op *
     return result;
 }
 
-static CUresult enqueue(const struct driver_launch *launch, CUstream handle)
+// function: a CUfunction or CUkernel. A kernel is launched on the stream's device.
+static CUresult enqueue(struct driver_launch *launch, CUfunction function, CUstream handle)
 {
     struct driver_context *context;
+    struct driver_stream *stream;
     DRIVER_CONTEXT(context);
     driver_flush_output();
+    if (driver.device_count > 1) {
+        DRIVER_TRY(driver_enter_stream(handle, &context, &stream));
+        driver_unlock();
+    }
+    launch->function = driver_function_on(function, context->device);
+    DRIVER_REJECT(launch->function && launch->function->module->device != context->device,
+                  CUDA_ERROR_INVALID_HANDLE);
     struct driver_op op;
     DRIVER_TRY(driver_launch_op(launch, &op));
     driver_lock();
@@ -116,7 +125,6 @@ static CUresult enqueue(const struct driver_launch *launch, CUstream handle)
         driver_wait_context(context);
     launch->function->late = false;
     driver_unlock();
-    struct driver_stream *stream;
     CUresult result = driver_enter_stream(handle, &context, &stream);
     if (result != CUDA_SUCCESS) {
         driver_op_fini(&op);
@@ -132,15 +140,13 @@ CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDi
                         unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,
                         void **kernelParams, void **extra)
 {
-    struct driver_function *function = driver_function_of(f);
     DRIVER_BEGIN();
-    struct driver_launch launch = {.function = function,
-                                   .grid = {gridDimX, gridDimY, gridDimZ},
+    struct driver_launch launch = {.grid = {gridDimX, gridDimY, gridDimZ},
                                    .block = {blockDimX, blockDimY, blockDimZ},
                                    .shared_bytes = sharedMemBytes,
                                    .params = kernelParams,
                                    .extra = extra};
-    return enqueue(&launch, hStream);
+    return enqueue(&launch, f, hStream);
 }
 
 CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
@@ -149,15 +155,13 @@ CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned
                                    unsigned int sharedMemBytes, CUstream hStream,
                                    void **kernelParams)
 {
-    struct driver_function *function = driver_function_of(f);
     DRIVER_BEGIN();
-    struct driver_launch launch = {.function = function,
-                                   .grid = {gridDimX, gridDimY, gridDimZ},
+    struct driver_launch launch = {.grid = {gridDimX, gridDimY, gridDimZ},
                                    .block = {blockDimX, blockDimY, blockDimZ},
                                    .shared_bytes = sharedMemBytes,
                                    .cooperative = true,
                                    .params = kernelParams};
-    return enqueue(&launch, hStream);
+    return enqueue(&launch, f, hStream);
 }
 
 // Ignores most attributes, because they affect only the speed of a launch.
@@ -198,16 +202,14 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **ker
                           void **extra)
 {
     DRIVER_REJECT(!config, CUDA_ERROR_INVALID_VALUE);
-    struct driver_function *function = driver_function_of(f);
     DRIVER_BEGIN();
     struct driver_launch launch = {
-        .function = function,
         .grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
         .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
         .shared_bytes = config->sharedMemBytes,
         .params = kernelParams,
         .extra = extra};
     DRIVER_TRY(read_attributes(config, &launch));
-    DRIVER_TRY(enqueue(&launch, config->hStream));
+    DRIVER_TRY(enqueue(&launch, f, config->hStream));
     return record_events(config);
 }

@@ -9,6 +9,7 @@
 #include "module.h"
 
 struct driver_link {
+    struct driver_device *device;
     struct driver_texts texts;
     struct driver_linked *image;
 };
@@ -24,6 +25,7 @@ CUresult cuLinkCreate_v2(unsigned int numOptions, CUjit_option *options, void **
     DRIVER_REJECT(!stateOut, CUDA_ERROR_INVALID_VALUE);
     struct driver_link *link = calloc(1, sizeof *link);
     DRIVER_REJECT(!link, CUDA_ERROR_OUT_OF_MEMORY);
+    link->device = context->device;
     *stateOut = (CUlinkState)link;
     return CUDA_SUCCESS;
 }
@@ -50,7 +52,8 @@ CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, si
     DRIVER_REJECT(!copy, CUDA_ERROR_OUT_OF_MEMORY);
     memcpy(copy, data, size);
     copy[size] = '\0';
-    CUresult result = driver_texts_add(&link->texts, copy, name ? name : "linked PTX", NULL);
+    CUresult result = driver_texts_add(&link->texts, link->device->preset, copy,
+                                       name ? name : "linked PTX", NULL);
     free(copy);
     return result;
 }
@@ -73,7 +76,7 @@ CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char *pa
     DRIVER_REJECT(!link || !path, CUDA_ERROR_INVALID_VALUE);
     // The device runtime library contains no PTX for this device. The machine implements its
     // functions itself.
-    CUresult result = driver_texts_add_file(&link->texts, path, NULL);
+    CUresult result = driver_texts_add_file(&link->texts, link->device->preset, path, NULL);
     return type == CU_JIT_INPUT_LIBRARY && result == CUDA_ERROR_NO_BINARY_FOR_GPU ? CUDA_SUCCESS
                                                                                   : result;
 }
@@ -106,7 +109,7 @@ CUresult cuLinkComplete(CUlinkState state, void **cubinOut, size_t *sizeOut)
     }
     // Loads the image once, so that errors are reported here, as by NVIDIA's linker.
     struct driver_module *module;
-    CUresult result = driver_module_load(image, "the linked image", NULL, &module);
+    CUresult result = driver_module_load(link->device, image, "the linked image", NULL, &module);
     if (result != CUDA_SUCCESS) {
         free(image);
         return result;

@@ -112,7 +112,7 @@ static const struct gpusim_object *add_object(struct objects *objects, uint64_t 
         if (address - at->address < at->size_bytes)
             return at;
     }
-    if (!sim_object_find(driver.device, address, &object))
+    if (!sim_object_find(driver_machine(), address, &object))
         return NULL;
     struct gpusim_object *made = base_array_push(&objects->found);
     objects->failed |= !made;

@@ -16,16 +16,16 @@
 // The memory that NVIDIA's driver reserves in a new context on an H200.
 #define CONTEXT_BYTES UINT64_C(552402944)
 
-uint64_t driver_memory_usable(void)
+uint64_t driver_memory_usable(const struct driver_device *device)
 {
-    uint64_t total = driver.preset->memory_bytes - CONTEXT_BYTES;
-    return total > driver.used_bytes ? total - driver.used_bytes : 0;
+    uint64_t total = device->preset->memory_bytes - CONTEXT_BYTES;
+    return total > device->used_bytes ? total - device->used_bytes : 0;
 }
 
-CUresult driver_memory_charge(uint64_t size_bytes)
+CUresult driver_memory_charge(struct driver_device *device, uint64_t size_bytes)
 {
-    DRIVER_REJECT(size_bytes > driver_memory_usable(), CUDA_ERROR_OUT_OF_MEMORY);
-    driver.used_bytes += size_bytes;
+    DRIVER_REJECT(size_bytes > driver_memory_usable(device), CUDA_ERROR_OUT_OF_MEMORY);
+    device->used_bytes += size_bytes;
     return CUDA_SUCCESS;
 }
 
@@ -80,7 +80,7 @@ CUresult driver_memory_enter(struct driver_allocation *allocation)
     if (allocation->kind == DRIVER_MEMORY_POOL) // its command adds the object in stream order
         return CUDA_SUCCESS;
     struct base_error error = {0};
-    code = sim_object_add(driver.device, allocation->address, allocation->size_bytes,
+    code = sim_object_add(allocation->device->machine, allocation->address, allocation->size_bytes,
                           object_kind(allocation->kind), object_name(allocation->kind), &error);
     if (code == BASE_OK)
         return CUDA_SUCCESS;
@@ -104,9 +104,12 @@ CUresult driver_memory_add(struct driver_context *context, enum driver_memory_ki
 {
     struct driver_allocation *allocation = calloc(1, sizeof *allocation);
     DRIVER_REJECT(!allocation, CUDA_ERROR_OUT_OF_MEMORY);
-    *allocation = (struct driver_allocation){
-        .size_bytes = size_bytes, .kind = kind, .flags = flags, .context = context};
-    CUresult result = driver_memory_charge(charged(allocation));
+    *allocation = (struct driver_allocation){.size_bytes = size_bytes,
+                                             .kind = kind,
+                                             .flags = flags,
+                                             .device = context->device,
+                                             .context = context};
+    CUresult result = driver_memory_charge(context->device, charged(allocation));
     if (result != CUDA_SUCCESS) {
         free(allocation);
         return result;
@@ -116,7 +119,7 @@ CUresult driver_memory_add(struct driver_context *context, enum driver_memory_ki
     if (result != CUDA_SUCCESS) {
         if (allocation->address)
             driver_block_give(allocation->address, block_bytes(allocation));
-        driver.used_bytes -= charged(allocation);
+        context->device->used_bytes -= charged(allocation);
         free(allocation);
         return result;
     }
@@ -127,8 +130,8 @@ CUresult driver_memory_add(struct driver_context *context, enum driver_memory_ki
 void driver_memory_remove(struct driver_allocation *allocation)
 {
     base_intervals_remove(&driver.memory, allocation->address, NULL);
-    sim_object_remove(driver.device, allocation->address);
-    driver.used_bytes -= charged(allocation);
+    sim_object_remove(driver_machine(), allocation->address);
+    allocation->device->used_bytes -= charged(allocation);
     if (allocation->of_graph) {
         driver_graph_memory_touch(allocation->of_graph, NULL);
         driver_graph_memory_release(allocation->of_graph);
@@ -150,7 +153,7 @@ enum driver_place driver_place_of(uint64_t address, uint64_t size_bytes)
     struct driver_allocation *allocation = driver_memory_find(address);
     if (!allocation) {
         struct gpusim_object object; // a variable of a module
-        if (!driver.device || !sim_object_find(driver.device, address, &object))
+        if (!driver_machine() || !sim_object_find(driver_machine(), address, &object))
             return DRIVER_PLACE_PAGEABLE;
         if (size_bytes > object.address + object.size_bytes - address)
             return DRIVER_PLACE_BEYOND;
@@ -172,6 +175,18 @@ enum driver_place driver_place_of(uint64_t address, uint64_t size_bytes)
     case DRIVER_MEMORY_MANAGED: return DRIVER_PLACE_MANAGED;
     default: return DRIVER_PLACE_DEVICE;
     }
+}
+
+const struct driver_device *driver_memory_device(uint64_t address)
+{
+    const struct driver_allocation *allocation = driver_memory_find(address);
+    struct gpusim_object object;
+    if (driver_place_of(address, 1) != DRIVER_PLACE_DEVICE)
+        return NULL;
+    if (allocation)
+        return allocation->device;
+    return sim_object_find(driver_machine(), address, &object) ? &driver.devices[object.device]
+                                                               : NULL;
 }
 
 // --- Device memory -------------------------------------------------------------------------------
@@ -246,7 +261,7 @@ static CUresult release(uint64_t address, bool (*fits)(const struct driver_alloc
     } else if (allocation->kind == DRIVER_MEMORY_POOL) {
         result = driver_pool_free(context->legacy, allocation);
     } else {
-        driver_wait_device();
+        driver_wait_device(allocation->device);
         // Another thread may have freed it during the wait.
         allocation = driver_memory_find(address);
         if (allocation && allocation->address == address && fits(allocation))
@@ -287,10 +302,10 @@ CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
     DRIVER_CONTEXT(context);
     driver_lock();
     if (free_bytes)
-        *free_bytes = driver_memory_usable();
+        *free_bytes = driver_memory_usable(context->device);
     driver_unlock();
     if (total)
-        *total = driver.preset->memory_bytes;
+        *total = context->device->preset->memory_bytes;
     return CUDA_SUCCESS;
 }
 
@@ -305,7 +320,7 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr 
         object = (struct gpusim_object){.address = allocation->address,
                                         .size_bytes = allocation->size_bytes};
     else
-        found = sim_object_find(driver.device, dptr, &object);
+        found = sim_object_find(driver_machine(), dptr, &object);
     driver_unlock();
     DRIVER_REJECT(!found, CUDA_ERROR_NOT_FOUND);
     if (pbase)
@@ -354,6 +369,7 @@ CUresult cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags)
                                              .size_bytes = bytesize,
                                              .kind = DRIVER_MEMORY_REGISTERED,
                                              .flags = Flags,
+                                             .device = context->device,
                                              .context = context};
     driver_lock();
     CUresult result = driver_memory_enter(allocation);

@@ -20,6 +20,7 @@ struct driver_allocation {
     enum driver_memory_kind kind;
     unsigned flags;
     uint64_t id;
+    struct driver_device *device; // whose memory it is, or for whose context it was made
     struct driver_context *context;
     struct driver_pool *pool;
     struct driver_array *array;           // whose memory this is, or NULL
@@ -45,9 +46,12 @@ CUresult driver_memory_enter(struct driver_allocation *allocation);
 void driver_memory_remove(struct driver_allocation *allocation);
 // Returns the allocation that contains the address, or NULL. Locked.
 struct driver_allocation *driver_memory_find(uint64_t address);
-// Adds to the device memory in use. CUDA_ERROR_OUT_OF_MEMORY if the preset has less. Locked.
-CUresult driver_memory_charge(uint64_t size_bytes);
-uint64_t driver_memory_usable(void);
+// Adds to the device's memory in use. CUDA_ERROR_OUT_OF_MEMORY if it has less. Locked.
+CUresult driver_memory_charge(struct driver_device *device, uint64_t size_bytes);
+uint64_t driver_memory_usable(const struct driver_device *device);
+// Returns the device in whose memory the address lies, or NULL: managed and host memory lie in
+// none. Locked.
+const struct driver_device *driver_memory_device(uint64_t address);
 
 enum driver_place {
     DRIVER_PLACE_PAGEABLE, // host memory that is neither allocated nor registered by the driver

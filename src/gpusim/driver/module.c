@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modules and libraries: loads device code into the machine, and finds kernels and variables in it.
-// A library is a module that belongs to no context. There is one device, so a CUkernel has one
-// function. Its handle is another, as programs and tools must expect of a driver.
+// Modules: loads device code into the machine, and finds kernels and variables in it.
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,27 +8,11 @@
 #include "module.h"
 #include "stream.h"
 
-#define MODULE_MAGIC   UINT64_C(0x676c696e746d6f64)
-#define FUNCTION_MAGIC UINT64_C(0x676c696e7466756e)
-#define KERNEL_MAGIC   UINT64_C(0x676c696e746b6572)
+#define MODULE_MAGIC UINT64_C(0x676c696e746d6f64)
 
 bool driver_module_valid(const struct driver_module *module)
 {
     return module && module->magic == MODULE_MAGIC;
-}
-
-struct driver_function *driver_function_of(const void *handle)
-{
-    const uint64_t *magic = handle;
-    const size_t offset = offsetof(struct driver_function, kernel_magic);
-    if (!magic || (*magic != FUNCTION_MAGIC && *magic != KERNEL_MAGIC))
-        return NULL;
-    return (struct driver_function *)((uintptr_t)handle - (*magic == KERNEL_MAGIC ? offset : 0));
-}
-
-static CUkernel kernel_handle(struct driver_function *function)
-{
-    return (CUkernel)&function->kernel_magic;
 }
 
 void driver_module_free(struct driver_module *module)
@@ -43,9 +25,9 @@ void driver_module_free(struct driver_module *module)
     free(module);
 }
 
-static void set_default_attributes(struct driver_function *function)
+void driver_function_reset(struct driver_function *function)
 {
-    uint32_t room = driver.preset->shared_per_block;
+    uint32_t room = function->module->device->preset->shared_per_block;
     uint32_t taken = function->info->static_shared_bytes;
     function->max_dynamic_shared = taken < room ? room - taken : 0;
     function->carveout = -1;
@@ -61,12 +43,12 @@ static bool add_functions(struct driver_module *module)
         return false;
     for (unsigned i = 0; i < module->function_count; i++) {
         struct driver_function *function = &module->functions[i];
-        function->magic = FUNCTION_MAGIC;
-        function->kernel_magic = KERNEL_MAGIC;
+        function->magic = DRIVER_FUNCTION_MAGIC;
+        function->kernel_magic = DRIVER_KERNEL_MAGIC;
         function->module = module;
         function->kernel = sim_module_kernel_at(module->module, i);
         function->info = sim_kernel_info(function->kernel);
-        set_default_attributes(function);
+        driver_function_reset(function);
     }
     return true;
 }
@@ -97,17 +79,17 @@ static CUresult code_of(enum base_code code)
     }
 }
 
-// Takes ownership of the texts.
-static CUresult load_texts(struct driver_texts *texts, struct base_buf *log,
-                           struct driver_module **loaded)
+CUresult driver_module_make(struct driver_device *device, const struct driver_module *twin,
+                            struct driver_texts *texts, struct base_buf *log,
+                            struct driver_module **loaded)
 {
     driver_flush_output();
     struct base_error error = {0};
     struct driver_module *module = calloc(1, sizeof *module);
     enum base_code code = BASE_NO_MEMORY;
     if (module)
-        code = sim_module_load(driver.device, texts->texts.items, texts->texts.count,
-                               &module->module, &error);
+        code = sim_module_load_twin(device->machine, twin ? twin->module : NULL, texts->texts.items,
+                                    texts->texts.count, &module->module, &error);
     driver_texts_fini(texts);
     if (code != BASE_OK) {
         char text[1000];
@@ -119,6 +101,7 @@ static CUresult load_texts(struct driver_texts *texts, struct base_buf *log,
         return code_of(code);
     }
     module->magic = MODULE_MAGIC;
+    module->device = device;
     const CUresult result =
         !add_functions(module) ? CUDA_ERROR_OUT_OF_MEMORY : check_version(module);
     if (result != CUDA_SUCCESS) {
@@ -131,28 +114,28 @@ static CUresult load_texts(struct driver_texts *texts, struct base_buf *log,
     return CUDA_SUCCESS;
 }
 
-CUresult driver_module_load(const void *image, const char *name, struct base_buf *log,
-                            struct driver_module **module)
+CUresult driver_module_load(struct driver_device *device, const void *image, const char *name,
+                            struct base_buf *log, struct driver_module **module)
 {
     struct driver_texts texts = {0};
-    CUresult result = driver_texts_add(&texts, image, name, log);
+    CUresult result = driver_texts_add(&texts, device->preset, image, name, log);
     if (result != CUDA_SUCCESS) {
         driver_texts_fini(&texts);
         return result;
     }
-    return load_texts(&texts, log, module);
+    return driver_module_make(device, NULL, &texts, log, module);
 }
 
-CUresult driver_module_load_file(const char *path, struct base_buf *log,
-                                 struct driver_module **module)
+CUresult driver_module_load_file(struct driver_device *device, const char *path,
+                                 struct base_buf *log, struct driver_module **module)
 {
     struct driver_texts texts = {0};
-    CUresult result = driver_texts_add_file(&texts, path, log);
+    CUresult result = driver_texts_add_file(&texts, device->preset, path, log);
     if (result != CUDA_SUCCESS) {
         driver_texts_fini(&texts);
         return result;
     }
-    return load_texts(&texts, log, module);
+    return driver_module_make(device, NULL, &texts, log, module);
 }
 
 CUresult driver_function_ready(const struct driver_function *function)
@@ -175,8 +158,8 @@ CUresult driver_module_function(struct driver_module *module, const char *name,
     return CUDA_ERROR_NOT_FOUND;
 }
 
-static CUresult variable(const struct driver_module *module, const char *name, CUdeviceptr *dptr,
-                         size_t *bytes, bool managed_only)
+CUresult driver_module_variable(const struct driver_module *module, const char *name,
+                                CUdeviceptr *dptr, size_t *bytes, bool managed_only)
 {
     uint64_t address, size_bytes;
     bool managed = false;
@@ -202,8 +185,7 @@ static void give_log(void *buffer, size_t size, const struct base_buf *log)
     ((char *)buffer)[length] = '\0';
 }
 
-// Returns logs and times through the array of values, in which some pointers stand for numbers.
-static void answer_options(unsigned count, const CUjit_option *options, void **values,
+void driver_options_answer(unsigned count, const CUjit_option *options, void **values,
                            const struct base_buf *log)
 {
     static const struct base_buf nothing;
@@ -230,29 +212,16 @@ static void answer_options(unsigned count, const CUjit_option *options, void **v
 
 // --- Modules -------------------------------------------------------------------------------------
 
-// If context is NULL, the module is a library. As on an H200, code is loaded into a context when
-// its work has ended. The code of a function whose handle the program gets meanwhile is loaded when
-// the function is launched, and the launch waits.
+// As on an H200, code is loaded into a context when its work has ended. The code of a function
+// whose handle the program gets meanwhile is loaded when the function is launched, and the launch
+// waits.
 static void enter_module(struct driver_context *context, struct driver_module *module)
 {
     driver_lock();
-    if (context)
-        driver_wait_context(context);
-    struct driver_module **list = context ? &context->modules : &driver.libraries;
+    driver_wait_context(context);
     module->context = context;
-    module->next = *list;
-    *list = module;
-    driver_unlock();
-}
-
-void driver_libraries_reset(void)
-{
-    driver_lock();
-    for (struct driver_module *library = driver.libraries; library; library = library->next) {
-        sim_module_reset(library->module);
-        for (unsigned i = 0; i < library->function_count; i++)
-            set_default_attributes(&library->functions[i]);
-    }
+    module->next = context->modules;
+    context->modules = module;
     driver_unlock();
 }
 
@@ -265,8 +234,8 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int nu
     DRIVER_REJECT(!module || !image, CUDA_ERROR_INVALID_VALUE);
     struct base_buf log = {0};
     struct driver_module *loaded = NULL;
-    CUresult result = driver_module_load(image, "the module", &log, &loaded);
-    answer_options(numOptions, options, optionValues, &log);
+    CUresult result = driver_module_load(context->device, image, "the module", &log, &loaded);
+    driver_options_answer(numOptions, options, optionValues, &log);
     base_buf_fini(&log);
     DRIVER_TRY(result);
     enter_module(context, loaded);
@@ -291,24 +260,9 @@ CUresult cuModuleLoad(CUmodule *module, const char *fname)
     DRIVER_CONTEXT(context);
     DRIVER_REJECT(!module || !fname, CUDA_ERROR_INVALID_VALUE);
     struct driver_module *loaded;
-    DRIVER_TRY(driver_module_load_file(fname, NULL, &loaded));
+    DRIVER_TRY(driver_module_load_file(context->device, fname, NULL, &loaded));
     enter_module(context, loaded);
     *module = (CUmodule)loaded;
-    return CUDA_SUCCESS;
-}
-
-static CUresult unload(struct driver_module *module)
-{
-    driver_lock();
-    driver_wait_device(); // its kernels may be running
-    struct driver_module **at = module->context ? &module->context->modules : &driver.libraries;
-    while (*at && *at != module)
-        at = &(*at)->next;
-    if (*at)
-        *at = module->next;
-    driver_unlock();
-    driver_flush_output();
-    driver_module_free(module);
     return CUDA_SUCCESS;
 }
 
@@ -318,7 +272,17 @@ CUresult cuModuleUnload(CUmodule hmod)
     struct driver_module *module = (struct driver_module *)hmod;
     DRIVER_REJECT(!driver_module_valid(module), driver_no_handle("module"));
     DRIVER_REJECT(!module->context, CUDA_ERROR_INVALID_HANDLE); // a library
-    return unload(module);
+    driver_lock();
+    driver_wait_device(module->device); // its kernels may be running
+    struct driver_module **at = &module->context->modules;
+    while (*at && *at != module)
+        at = &(*at)->next;
+    if (*at)
+        *at = module->next;
+    driver_unlock();
+    driver_flush_output();
+    driver_module_free(module);
+    return CUDA_SUCCESS;
 }
 
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
@@ -371,116 +335,5 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr *dptr, size_t *bytes, CUmodule hmod, c
     struct driver_module *module = (struct driver_module *)hmod;
     DRIVER_REJECT(!driver_module_valid(module), driver_no_handle("module"));
     DRIVER_REJECT(!name, CUDA_ERROR_INVALID_VALUE);
-    return variable(module, name, dptr, bytes, false);
-}
-
-// --- Libraries -----------------------------------------------------------------------------------
-
-CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *jitOptions,
-                           void **jitOptionsValues, unsigned int numJitOptions,
-                           CUlibraryOption *libraryOptions, void **libraryOptionValues,
-                           unsigned int numLibraryOptions)
-{
-    DRIVER_BEGIN();
-    (void)libraryOptions;
-    (void)libraryOptionValues;
-    DRIVER_REJECT(!library || !code, CUDA_ERROR_INVALID_VALUE);
-    struct base_buf log = {0};
-    struct driver_module *loaded = NULL;
-    CUresult result = driver_module_load(code, "the library", &log, &loaded);
-    answer_options(numJitOptions, jitOptions, jitOptionsValues, &log);
-    base_buf_fini(&log);
-    DRIVER_TRY(result);
-    enter_module(NULL, loaded);
-    *library = (CUlibrary)loaded;
-    return CUDA_SUCCESS;
-}
-
-CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_option *jitOptions,
-                               void **jitOptionsValues, unsigned int numJitOptions,
-                               CUlibraryOption *libraryOptions, void **libraryOptionValues,
-                               unsigned int numLibraryOptions)
-{
-    DRIVER_BEGIN();
-    (void)libraryOptions;
-    (void)libraryOptionValues;
-    DRIVER_REJECT(!library || !fileName, CUDA_ERROR_INVALID_VALUE);
-    struct base_buf log = {0};
-    struct driver_module *loaded = NULL;
-    CUresult result = driver_module_load_file(fileName, &log, &loaded);
-    answer_options(numJitOptions, jitOptions, jitOptionsValues, &log);
-    base_buf_fini(&log);
-    DRIVER_TRY(result);
-    enter_module(NULL, loaded);
-    *library = (CUlibrary)loaded;
-    return CUDA_SUCCESS;
-}
-
-#define LIBRARY(module, handle)                                      \
-    struct driver_module *module = (struct driver_module *)(handle); \
-    DRIVER_REJECT(!driver_module_valid(module), driver_no_handle("module"))
-
-CUresult cuLibraryUnload(CUlibrary library)
-{
-    DRIVER_BEGIN();
-    LIBRARY(module, library);
-    return unload(module);
-}
-
-CUresult cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *name)
-{
-    DRIVER_BEGIN();
-    LIBRARY(module, library);
-    DRIVER_REJECT(!pKernel || !name, CUDA_ERROR_INVALID_VALUE);
-    struct driver_function *function;
-    DRIVER_TRY(driver_module_function(module, name, &function));
-    *pKernel = kernel_handle(function);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuLibraryGetKernelCount(unsigned int *count, CUlibrary lib)
-{
-    return cuModuleGetFunctionCount(count, (CUmodule)lib);
-}
-
-CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int numKernels, CUlibrary lib)
-{
-    DRIVER_BEGIN();
-    LIBRARY(module, lib);
-    DRIVER_REJECT(!kernels, CUDA_ERROR_INVALID_VALUE);
-    for (unsigned i = 0; i < numKernels && i < module->function_count; i++)
-        kernels[i] = kernel_handle(&module->functions[i]);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuLibraryGetModule(CUmodule *pMod, CUlibrary library)
-{
-    DRIVER_BEGIN();
-    LIBRARY(module, library);
-    DRIVER_REJECT(!pMod, CUDA_ERROR_INVALID_VALUE);
-    *pMod = (CUmodule)module;
-    return CUDA_SUCCESS;
-}
-
-CUresult cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name)
-{
-    DRIVER_BEGIN();
-    LIBRARY(module, library);
-    DRIVER_REJECT(!name, CUDA_ERROR_INVALID_VALUE);
-    return variable(module, name, dptr, bytes, false);
-}
-
-CUresult cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name)
-{
-    DRIVER_BEGIN();
-    LIBRARY(module, library);
-    DRIVER_REJECT(!name, CUDA_ERROR_INVALID_VALUE);
-    return variable(module, name, dptr, bytes, true);
-}
-
-CUresult cuLibraryGetUnifiedFunction(void **fptr, CUlibrary library, const char *symbol)
-{
-    DRIVER_BEGIN();
-    (void)fptr;
-    return CUDA_ERROR_NOT_FOUND;
+    return driver_module_variable(module, name, dptr, bytes, false);
 }

@@ -12,6 +12,7 @@
 #include "graph_memory.h"
 #include "module.h"
 #include "op.h"
+#include "pool.h"
 #include "stream.h"
 
 enum { COPY_LATENCY_NS = 1500, FILL_LATENCY_NS = 1000, HOST_FUNCTION_NS = 5000 };
@@ -99,7 +100,8 @@ static CUresult run_launch(const struct driver_op *op, uint64_t *duration_ns)
     };
     struct sim_work work = {0};
     struct sim_fault fault = {0};
-    *duration_ns = sim_launch_run(driver.device, &launch, &work, &fault);
+    *duration_ns =
+        sim_launch_run(op->launch.function->module->device->machine, &launch, &work, &fault);
     if (fault.kind == SIM_FAULT_NONE)
         return CUDA_SUCCESS;
     driver_say("%s", fault.text);
@@ -124,8 +126,9 @@ static CUresult run_copy(const struct driver_op *op, uint64_t *duration_ns)
     }
     driver_log_copy(op);
     double bytes = (double)box->width * (double)box->height * (double)box->depth;
-    double rate = op->copy.on_device ? driver.preset->memory_bytes_per_ns / 2
-                                     : driver.preset->copy_bytes_per_ns;
+    const struct sim_preset *preset = driver_thread()->running_on->context->device->preset;
+    double rate = op->copy.on_device && !op->copy.is_peer ? preset->memory_bytes_per_ns / 2
+                                                          : preset->copy_bytes_per_ns;
     *duration_ns = COPY_LATENCY_NS + (uint64_t)(bytes / rate);
     return CUDA_SUCCESS;
 }
@@ -154,7 +157,10 @@ static CUresult run_fill(const struct driver_op *op, uint64_t *duration_ns)
     driver_log_fill(op);
     double bytes =
         (double)op->fill.width * (double)op->fill.height * (double)op->fill.element_bytes;
-    *duration_ns = FILL_LATENCY_NS + (uint64_t)(bytes / driver.preset->memory_bytes_per_ns);
+    *duration_ns =
+        FILL_LATENCY_NS +
+        (uint64_t)(bytes /
+                   driver_thread()->running_on->context->device->preset->memory_bytes_per_ns);
     return CUDA_SUCCESS;
 }
 
@@ -213,8 +219,15 @@ static void call_host(const struct driver_op *op, CUresult status)
 static CUresult run_alloc(const struct driver_op *op)
 {
     struct base_error error = {0};
-    enum base_code code = sim_object_add(driver.device, op->memory.address, op->memory.size_bytes,
+    struct sim_device *machine = driver_pool_device(op->memory.pool)->machine;
+    enum base_code code = sim_object_add(machine, op->memory.address, op->memory.size_bytes,
                                          GPUSIM_OBJECT_POOL, "cudaMallocAsync", &error);
+    if (code == BASE_OK) {
+        driver_lock();
+        const uint32_t admitted = driver_pool_admitted(op->memory.pool) | op->memory.admitted;
+        driver_unlock();
+        sim_object_admit(machine, op->memory.address, admitted);
+    }
     return code == BASE_OK || code == BASE_CONFLICT ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -255,7 +268,9 @@ CUresult driver_op_run(struct driver_op *op, uint64_t start_ns, uint64_t *durati
     // still freed, and events still complete, so that no thread waits forever.
     switch (op->kind) {
     case DRIVER_OP_CALLBACK: call_host(op, failed); return CUDA_SUCCESS;
-    case DRIVER_OP_FREE: sim_object_remove(driver.device, op->memory.address); return CUDA_SUCCESS;
+    case DRIVER_OP_FREE:
+        sim_object_remove(driver_machine(), op->memory.address);
+        return CUDA_SUCCESS;
     case DRIVER_OP_RECORD: run_event_record(op, start_ns); return CUDA_SUCCESS;
     default: break;
     }

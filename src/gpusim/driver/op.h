@@ -43,6 +43,7 @@ struct driver_op {
             struct driver_box box;
             void *staging;  // owned: the source's bytes at the time of the call; NULL: not copied
             bool on_device; // source and destination are device memory
+            bool is_peer;   // of different devices
         } copy;
         struct {
             char *dst;
@@ -66,6 +67,7 @@ struct driver_op {
         struct {
             uint64_t address, size_bytes;
             struct driver_pool *pool;
+            uint32_t admitted; // of a graph: devices with access besides those of the pool
             struct driver_graph_memory *of_graph; // held; NULL on a stream
         } memory;
         struct {

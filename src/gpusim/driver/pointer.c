@@ -21,20 +21,29 @@ static bool find(CUdeviceptr ptr, struct driver_allocation *copy)
     struct gpusim_object object;
     if (allocation)
         return true;
-    if (!sim_object_find(driver.device, ptr, &object))
+    if (!sim_object_find(driver_machine(), ptr, &object))
         return false;
     *copy = (struct driver_allocation){
         .address = object.address,
         .size_bytes = object.size_bytes,
         .kind = object.kind == GPUSIM_OBJECT_MANAGED ? DRIVER_MEMORY_MANAGED : DRIVER_MEMORY_DEVICE,
         .id = object.id,
-        .context = driver.primary};
+        .device = &driver.devices[object.device],
+        .context = driver.devices[object.device].primary};
     return true;
 }
 
 static bool is_host(const struct driver_allocation *allocation)
 {
     return allocation->kind == DRIVER_MEMORY_HOST || allocation->kind == DRIVER_MEMORY_REGISTERED;
+}
+
+// Returns whether kernels of the current context's device may access the memory.
+static bool accesses(CUdeviceptr ptr)
+{
+    struct driver_context *context;
+    return driver_current_any(&context) != CUDA_SUCCESS ||
+           sim_object_admits(context->device->machine, ptr);
 }
 
 static CUresult answer(void *data, CUpointer_attribute attribute, CUdeviceptr ptr,
@@ -60,7 +69,9 @@ static CUresult answer(void *data, CUpointer_attribute attribute, CUdeviceptr pt
         *(unsigned long long *)data = allocation->id;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: *(unsigned *)data = managed; return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)data = 0; return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+        *(int *)data = driver_ordinal(allocation->device);
+        return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
         *(CUdeviceptr *)data = allocation->address;
@@ -77,7 +88,8 @@ static CUresult answer(void *data, CUpointer_attribute attribute, CUdeviceptr pt
         *(unsigned long long *)data = 0;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-        *(unsigned *)data = CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
+        *(unsigned *)data = accesses(ptr) ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE
+                                          : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
         *(CUmemoryPool *)data = (CUmemoryPool)allocation->pool;
@@ -158,16 +170,33 @@ static CUresult check_managed(CUdeviceptr ptr, size_t count)
     return place == DRIVER_PLACE_MANAGED ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+// The CPU counts as a device.
+static CUresult check_device(CUdevice device)
+{
+    return device == CU_DEVICE_CPU || driver_device_at(device) ? CUDA_SUCCESS
+                                                               : CUDA_ERROR_INVALID_DEVICE;
+}
+
+static CUresult check_location(const CUmemLocation *location)
+{
+    return location->type == CU_MEM_LOCATION_TYPE_DEVICE ? check_device(location->id)
+                                                         : CUDA_SUCCESS;
+}
+
 CUresult cuMemAdvise_v2(CUdeviceptr devPtr, size_t count, CUmem_advise advice,
                         CUmemLocation location)
 {
     DRIVER_BEGIN();
+    DRIVER_TRY(check_location(&location));
     return check_managed(devPtr, count);
 }
 
 CUresult cuMemAdvise(CUdeviceptr devPtr, size_t count, CUmem_advise advice, CUdevice device)
 {
     DRIVER_BEGIN();
+    if (advice != CU_MEM_ADVISE_SET_READ_MOSTLY && advice != CU_MEM_ADVISE_UNSET_READ_MOSTLY &&
+        advice != CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION)
+        DRIVER_TRY(check_device(device));
     return check_managed(devPtr, count);
 }
 
@@ -188,12 +217,14 @@ CUresult cuMemPrefetchAsync_v2(CUdeviceptr devPtr, size_t count, CUmemLocation l
 {
     DRIVER_BEGIN();
     DRIVER_REJECT(flags, CUDA_ERROR_INVALID_VALUE);
+    DRIVER_TRY(check_location(&location));
     return prefetch(devPtr, count, hStream);
 }
 
 CUresult cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CUdevice dstDevice, CUstream hStream)
 {
     DRIVER_BEGIN();
+    DRIVER_TRY(check_device(dstDevice));
     return prefetch(devPtr, count, hStream);
 }
 

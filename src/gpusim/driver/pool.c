@@ -27,18 +27,21 @@ struct driver_pool {
     uint64_t magic;
     struct driver_pool *next;
     CUmemPoolProps props;
+    struct driver_device *device;
+    CUmemAccess_flags access[SIM_DEVICES_MAX]; // of other devices
     uint64_t reserved_bytes, reserved_high, used_bytes, used_high, release_threshold;
     int reuse[4]; // by CU_MEMPOOL_ATTR_REUSE_*; stored only for queries
     BASE_ARRAY(struct cached_block) cached;
 };
 
-static struct driver_pool *create(const CUmemPoolProps *props)
+static struct driver_pool *create(const CUmemPoolProps *props, struct driver_device *device)
 {
     struct driver_pool *pool = calloc(1, sizeof *pool);
     if (!pool)
         return NULL;
     pool->magic = POOL_MAGIC;
     pool->props = *props;
+    pool->device = device;
     for (int i = 0; i < 4; i++)
         pool->reuse[i] = 1;
     pool->next = driver.pools;
@@ -46,19 +49,34 @@ static struct driver_pool *create(const CUmemPoolProps *props)
     return pool;
 }
 
-struct driver_pool *driver_pool_default(void)
+struct driver_pool *driver_pool_default(struct driver_device *device)
 {
-    if (!driver.default_pool) {
-        CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0}};
-        driver.default_pool = create(&props);
+    if (!device->default_pool) {
+        CUmemPoolProps props = {
+            .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+            .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = driver_ordinal(device)}};
+        device->default_pool = create(&props, device);
     }
-    return driver.default_pool;
+    return device->default_pool;
 }
 
-static struct driver_pool *current(void)
+static struct driver_pool *current(struct driver_device *device)
 {
-    return driver.current_pool ? driver.current_pool : driver_pool_default();
+    return device->current_pool ? device->current_pool : driver_pool_default(device);
+}
+
+struct driver_device *driver_pool_device(const struct driver_pool *pool)
+{
+    return pool->device;
+}
+
+uint32_t driver_pool_admitted(const struct driver_pool *pool)
+{
+    uint32_t devices = UINT32_C(1) << driver_ordinal(pool->device);
+    for (unsigned i = 0; i < driver.device_count; i++)
+        if (pool->access[i] != CU_MEM_ACCESS_FLAGS_PROT_NONE)
+            devices |= UINT32_C(1) << i;
+    return devices;
 }
 
 static bool is_valid(const struct driver_pool *pool)
@@ -81,26 +99,28 @@ static void trim(struct driver_pool *pool, uint64_t keep_bytes)
             continue;
         drop_cached(pool, i);
         driver_block_give(block.address, block.capacity_bytes);
-        driver.used_bytes -= block.capacity_bytes;
+        pool->device->used_bytes -= block.capacity_bytes;
         pool->reserved_bytes -= block.capacity_bytes;
     }
 }
 
-void driver_pools_trim(void)
+void driver_pools_trim(const struct driver_device *device)
 {
     driver_graph_memory_collect();
     for (struct driver_pool *pool = driver.pools; pool; pool = pool->next)
-        if (pool->reserved_bytes > pool->release_threshold)
+        if (pool->device == device && pool->reserved_bytes > pool->release_threshold)
             trim(pool, pool->release_threshold);
 }
 
-void driver_pools_reset(void)
+void driver_pools_reset(struct driver_device *device)
 {
     for (struct driver_pool *pool = driver.pools; pool; pool = pool->next) {
+        if (pool->device != device)
+            continue;
         trim(pool, 0);
         pool->release_threshold = 0;
     }
-    driver.current_pool = NULL;
+    device->current_pool = NULL;
 }
 
 // Takes a cached block that the stream can use without waiting and that is at most a quarter larger
@@ -126,16 +146,17 @@ static bool reuse(struct driver_pool *pool, const struct driver_stream *stream, 
 
 static CUresult new_block(struct driver_pool *pool, uint64_t wanted, struct cached_block *block)
 {
-    CUresult result = driver_memory_charge(wanted);
+    CUresult result = driver_memory_charge(pool->device, wanted);
     if (result != CUDA_SUCCESS) {
         for (struct driver_pool *any = driver.pools; any; any = any->next)
-            trim(any, 0);
-        DRIVER_TRY(driver_memory_charge(wanted));
+            if (any->device == pool->device)
+                trim(any, 0);
+        DRIVER_TRY(driver_memory_charge(pool->device, wanted));
     }
     block->address = driver_block_take(wanted);
     block->capacity_bytes = wanted;
     if (!block->address) {
-        driver.used_bytes -= wanted;
+        pool->device->used_bytes -= wanted;
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     pool->reserved_bytes += wanted;
@@ -148,7 +169,7 @@ static CUresult new_block(struct driver_pool *pool, uint64_t wanted, struct cach
 static void discard(struct driver_pool *pool, const struct cached_block *block)
 {
     driver_block_give(block->address, block->capacity_bytes);
-    driver.used_bytes -= block->capacity_bytes;
+    pool->device->used_bytes -= block->capacity_bytes;
     pool->reserved_bytes -= block->capacity_bytes;
 }
 
@@ -170,6 +191,7 @@ CUresult driver_pool_reserve(struct driver_pool *pool, struct driver_stream *str
                                                  .size_bytes = size_bytes,
                                                  .capacity_bytes = block.capacity_bytes,
                                                  .kind = DRIVER_MEMORY_POOL,
+                                                 .device = pool->device,
                                                  .context = context,
                                                  .pool = pool};
         result = driver_memory_enter(allocation);
@@ -256,7 +278,7 @@ static CUresult allocate(CUdeviceptr *dptr, size_t bytesize, struct driver_pool 
     struct driver_stream *stream;
     DRIVER_TRY(driver_enter_stream(handle, &context, &stream));
     if (!pool)
-        pool = current();
+        pool = current(stream->context->device);
     CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
     uint64_t address = 0;
     if (!bytesize)
@@ -314,11 +336,13 @@ CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
     return result;
 }
 
-static CUresult give_pool(CUmemoryPool *out, bool default_one)
+static CUresult give_pool(CUmemoryPool *out, CUdevice dev, bool default_one)
 {
+    struct driver_device *device = driver_device_at(dev);
     DRIVER_REJECT(!out, CUDA_ERROR_INVALID_VALUE);
+    DRIVER_REJECT(!device, CUDA_ERROR_INVALID_DEVICE);
     driver_lock();
-    struct driver_pool *pool = default_one ? driver_pool_default() : current();
+    struct driver_pool *pool = default_one ? driver_pool_default(device) : current(device);
     driver_unlock();
     DRIVER_REJECT(!pool, CUDA_ERROR_OUT_OF_MEMORY);
     *out = (CUmemoryPool)pool;
@@ -328,26 +352,33 @@ static CUresult give_pool(CUmemoryPool *out, bool default_one)
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev)
 {
     DRIVER_BEGIN();
-    DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
-    return give_pool(pool_out, true);
+    return give_pool(pool_out, dev, true);
 }
 
 CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev)
 {
     DRIVER_BEGIN();
-    DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
-    return give_pool(pool, false);
+    return give_pool(pool, dev, false);
 }
 
+// A device allocates from pools of its own only.
 CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool)
 {
     DRIVER_BEGIN();
-    DRIVER_REJECT(dev != 0, CUDA_ERROR_INVALID_DEVICE);
-    DRIVER_REJECT(!is_valid((struct driver_pool *)pool), CUDA_ERROR_INVALID_VALUE);
+    struct driver_device *device = driver_device_at(dev);
+    struct driver_pool *chosen = (struct driver_pool *)pool;
+    DRIVER_REJECT(!device, CUDA_ERROR_INVALID_DEVICE);
+    DRIVER_REJECT(!is_valid(chosen) || chosen->device != device, CUDA_ERROR_INVALID_VALUE);
     driver_lock();
-    driver.current_pool = (struct driver_pool *)pool;
+    device->current_pool = chosen;
     driver_unlock();
     return CUDA_SUCCESS;
+}
+
+// Memory that lies in no device belongs to the first one here.
+static CUdevice device_of(const CUmemLocation *location)
+{
+    return location->type == CU_MEM_LOCATION_TYPE_DEVICE ? location->id : 0;
 }
 
 CUresult cuMemGetDefaultMemPool(CUmemoryPool *pool_out, CUmemLocation *location,
@@ -355,21 +386,21 @@ CUresult cuMemGetDefaultMemPool(CUmemoryPool *pool_out, CUmemLocation *location,
 {
     DRIVER_BEGIN();
     DRIVER_REJECT(!location, CUDA_ERROR_INVALID_VALUE);
-    return give_pool(pool_out, true);
+    return give_pool(pool_out, device_of(location), true);
 }
 
 CUresult cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location, CUmemAllocationType type)
 {
     DRIVER_BEGIN();
     DRIVER_REJECT(!location, CUDA_ERROR_INVALID_VALUE);
-    return give_pool(pool, false);
+    return give_pool(pool, device_of(location), false);
 }
 
 CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool)
 {
     (void)type;
     DRIVER_REJECT(!location, CUDA_ERROR_INVALID_VALUE);
-    return cuDeviceSetMemPool(0, pool);
+    return cuDeviceSetMemPool(device_of(location), pool);
 }
 
 CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps)
@@ -377,8 +408,10 @@ CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps)
     DRIVER_BEGIN();
     DRIVER_REJECT(!pool || !poolProps, CUDA_ERROR_INVALID_VALUE);
     DRIVER_REJECT(poolProps->handleTypes != CU_MEM_HANDLE_TYPE_NONE, CUDA_ERROR_NOT_SUPPORTED);
+    struct driver_device *device = driver_device_at(device_of(&poolProps->location));
+    DRIVER_REJECT(!device, CUDA_ERROR_INVALID_VALUE);
     driver_lock();
-    struct driver_pool *made = create(poolProps);
+    struct driver_pool *made = create(poolProps, device);
     driver_unlock();
     DRIVER_REJECT(!made, CUDA_ERROR_OUT_OF_MEMORY);
     *pool = (CUmemoryPool)made;
@@ -390,13 +423,13 @@ CUresult cuMemPoolDestroy(CUmemoryPool pool)
 {
     DRIVER_BEGIN();
     struct driver_pool *old = (struct driver_pool *)pool;
-    DRIVER_REJECT(!is_valid(old) || old == driver.default_pool, CUDA_ERROR_INVALID_VALUE);
+    DRIVER_REJECT(!is_valid(old) || old == old->device->default_pool, CUDA_ERROR_INVALID_VALUE);
     driver_lock();
     trim(old, 0);
     old->magic = 0;
     old->release_threshold = 0;
-    if (driver.current_pool == old)
-        driver.current_pool = NULL;
+    if (old->device->current_pool == old)
+        old->device->current_pool = NULL;
     driver_unlock();
     return CUDA_SUCCESS;
 }
@@ -470,22 +503,51 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute attr, vo
     return count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count)
+// Sets the access of devices to all memory of the pool, now and later.
+static void admit_all(const struct driver_pool *pool)
+{
+    const uint32_t devices = driver_pool_admitted(pool);
+    struct base_interval *it = base_intervals_after(&driver.memory, 0);
+    for (; it; it = base_intervals_after(&driver.memory, it->start)) {
+        const struct driver_allocation *allocation = (void *)(uintptr_t)it->value;
+        if (allocation->pool == pool)
+            sim_object_admit(pool->device->machine, allocation->address, devices);
+    }
+}
+
+CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *map, size_t count)
 {
     DRIVER_BEGIN();
-    DRIVER_REJECT(!is_valid((struct driver_pool *)pool) || (count && !map),
-                  CUDA_ERROR_INVALID_VALUE);
-    for (size_t i = 0; i < count; i++)
-        DRIVER_REJECT(map[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE && map[i].location.id,
+    struct driver_pool *pool = (struct driver_pool *)handle;
+    DRIVER_REJECT(!is_valid(pool) || (count && !map), CUDA_ERROR_INVALID_VALUE);
+    for (size_t i = 0; i < count; i++) {
+        if (map[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+            continue;
+        const struct driver_device *device = driver_device_at(map[i].location.id);
+        DRIVER_REJECT(!device || !driver_devices_linked(device, pool->device),
                       CUDA_ERROR_INVALID_DEVICE);
+        // A device cannot lose access to its own memory.
+        DRIVER_REJECT(device == pool->device && map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE,
+                      CUDA_ERROR_INVALID_VALUE);
+    }
+    driver_lock();
+    for (size_t i = 0; i < count; i++)
+        if (map[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE)
+            pool->access[map[i].location.id] = map[i].flags;
+    admit_all(pool);
+    driver_unlock();
     return CUDA_SUCCESS;
 }
 
 CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool, CUmemLocation *location)
 {
     DRIVER_BEGIN();
-    DRIVER_REJECT(!is_valid((struct driver_pool *)memPool) || !flags || !location,
-                  CUDA_ERROR_INVALID_VALUE);
-    *flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    const struct driver_pool *pool = (struct driver_pool *)memPool;
+    DRIVER_REJECT(!is_valid(pool) || !flags || !location, CUDA_ERROR_INVALID_VALUE);
+    const struct driver_device *device = driver_device_at(device_of(location));
+    DRIVER_REJECT(!device, CUDA_ERROR_INVALID_DEVICE);
+    *flags = location->type != CU_MEM_LOCATION_TYPE_DEVICE || device == pool->device
+                 ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+                 : pool->access[driver_ordinal(device)];
     return CUDA_SUCCESS;
 }

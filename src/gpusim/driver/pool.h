@@ -19,10 +19,14 @@ CUresult driver_pool_free(struct driver_stream *stream, struct driver_allocation
 // Records that the command frees the allocation. Afterwards the pool may reuse it, or the graph
 // that owns it. Locked.
 void driver_pool_freed(struct driver_allocation *allocation, struct driver_command *command);
-// Releases memory above the pools' thresholds. Called at synchronization points. Locked.
-void driver_pools_trim(void);
-// Releases all unused memory, whatever the thresholds. Locked.
-void driver_pools_reset(void);
-struct driver_pool *driver_pool_default(void);
+// Releases memory above the thresholds of the device's pools. Called at synchronization points.
+// Locked.
+void driver_pools_trim(const struct driver_device *device);
+// Releases all unused memory of the device's pools, whatever the thresholds. Locked.
+void driver_pools_reset(struct driver_device *device);
+struct driver_pool *driver_pool_default(struct driver_device *device);
+struct driver_device *driver_pool_device(const struct driver_pool *pool);
+// Returns which devices may access the pool's memory, a bit for each. Locked.
+uint32_t driver_pool_admitted(const struct driver_pool *pool);
 
 #endif

@@ -17,6 +17,7 @@
 struct driver_process driver = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
     .primary_lock = PTHREAD_MUTEX_INITIALIZER,
+    .library_lock = PTHREAD_MUTEX_INITIALIZER,
     .work = PTHREAD_COND_INITIALIZER,
     .completed = PTHREAD_COND_INITIALIZER,
     .reported_lock = PTHREAD_MUTEX_INITIALIZER,
@@ -103,10 +104,10 @@ int driver_missing(const char *function)
 
 void driver_flush_output(void)
 {
-    if (!driver.device)
+    if (!driver_machine())
         return;
     struct base_buf out = {0};
-    sim_device_take_output(driver.device, &out);
+    sim_device_take_output(driver_machine(), &out);
     // Written through stdio, so that lines of the host and of kernels stay in order.
     if (out.length)
         fwrite(out.text, 1, out.length, stdout);
@@ -167,19 +168,7 @@ static void warn(const char *text)
 
 static CUresult start(void)
 {
-    const char *key = getenv("GLINT_SIM_DEVICE");
-    driver.preset = sim_preset_find(key && *key ? key : "h200");
-    if (!driver.preset) {
-        struct base_buf known = {0};
-        const struct sim_preset *preset;
-        for (unsigned i = 0; (preset = sim_preset_at(i)); i++)
-            base_buf_printf(&known, "%s%s", i ? ", " : "", preset->key);
-        driver_say_once("GLINT_SIM_DEVICE: unknown GPU '%s'; available: %s", key,
-                        known.text ? known.text : "none");
-        base_buf_fini(&known);
-        return CUDA_ERROR_NO_DEVICE;
-    }
-
+    DRIVER_TRY(driver_devices_find());
     struct base_error error = {0};
     char text[1000];
     DRIVER_TRY(driver_log_open());
@@ -188,19 +177,25 @@ static CUresult start(void)
     driver.strict = strict && *strict && strcmp(strict, "0") != 0;
     driver.delay_ns = delay ? strtoull(delay, NULL, 10) * 1000 : 0;
     unsigned long count = workers ? strtoul(workers, NULL, 10) : 0;
-    if (sim_device_create(driver.preset, count > 1024 ? 1024 : (unsigned)count, driver.log,
-                          &driver.device, &error) != BASE_OK) {
+    const unsigned each = count > 1024 ? 1024 : (unsigned)count;
+    for (unsigned i = 0; i < driver.device_count; i++) {
+        struct driver_device *device = &driver.devices[i];
+        const enum base_code code =
+            i ? sim_device_create_beside(driver_machine(), device->preset, each, &device->machine,
+                                         &error)
+              : sim_device_create(device->preset, each, driver.log, &device->machine, &error);
+        if (code == BASE_OK)
+            continue;
         base_error_text(&error, text, sizeof text);
         driver_say_once("simulated GPU: %s", text);
-        return error.code == BASE_NO_MEMORY ? CUDA_ERROR_OUT_OF_MEMORY
-                                            : CUDA_ERROR_OPERATING_SYSTEM;
+        return code == BASE_NO_MEMORY ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_OPERATING_SYSTEM;
     }
     base_intervals_init(&driver.memory, 0);
     base_intervals_init(&driver.pages, 0);
     const char *errors = getenv("GLINT_SIM_MEMORY_ERRORS");
     driver.lenient = errors && strcmp(errors, "warn") == 0;
-    if (driver.lenient)
-        sim_device_set_lenient(driver.device, driver_block_is_mapped, warn);
+    for (unsigned i = 0; driver.lenient && i < driver.device_count; i++)
+        sim_device_set_lenient(driver.devices[i].machine, driver_block_is_mapped, warn);
     pthread_atfork(NULL, NULL, in_child);
     driver.initialised = true;
     return CUDA_SUCCESS;

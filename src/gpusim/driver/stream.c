@@ -222,7 +222,7 @@ CUresult cuStreamSynchronize(CUstream hStream)
             }
         }
         driver_wait_stream(stream);
-        driver_pools_trim();
+        driver_pools_trim(context->device);
     }
     driver_unlock();
     DRIVER_TRY(result);
@@ -432,7 +432,7 @@ CUresult cuStreamGetDevice(CUstream hStream, CUdevice *device)
     CUcontext context;
     DRIVER_REJECT(!device, CUDA_ERROR_INVALID_VALUE);
     DRIVER_TRY(cuStreamGetCtx(hStream, &context));
-    *device = 0;
+    *device = driver_ordinal(((const struct driver_context *)context)->device);
     return CUDA_SUCCESS;
 }
 

@@ -63,13 +63,13 @@ CUresult driver_submit(struct driver_stream *stream, struct driver_op *op,
 void driver_hold(struct driver_command *command);    // locked
 void driver_release(struct driver_command *command); // locked; NULL is allowed
 
-// Wait for a command, or for all commands submitted so far to a stream, to all streams of a context
-// or of the device. They may run commands on the calling thread. Locked; they release the lock
-// while they wait.
+// Wait for a command, or for all commands submitted so far to a stream, to all streams of a
+// context, or of a device and of those that may access its memory. They may run commands on the
+// calling thread. Locked; they release the lock while they wait.
 void driver_wait(struct driver_command *command);
 void driver_wait_stream(struct driver_stream *stream);
 void driver_wait_context(struct driver_context *context);
-void driver_wait_device(void);
+void driver_wait_device(const struct driver_device *device); // NULL: all devices
 // Returns whether a command of the context is not done. Locked.
 bool driver_is_busy(const struct driver_context *context);
 

@@ -47,15 +47,16 @@ static CUresult fail(struct base_buf *log, const struct base_error *error)
 }
 
 // PTX for a specific architecture ("90a") runs only on that one.
-static bool runs_on_device(const struct fatbin_entry *ptx)
+static bool runs_on_device(const struct fatbin_entry *ptx, const struct sim_preset *preset)
 {
-    const unsigned device = driver.preset->major * 10 + driver.preset->minor;
+    const unsigned device = preset->major * 10 + preset->minor;
     return ptx->arch <= device && (!ptx->arch_suffix || ptx->arch == device);
 }
 
 // Returns the PTX of a translation unit for the newest architecture that is not above the device's,
 // or NULL.
-static const struct fatbin_entry *choose(const struct fatbin_image *image, size_t fatbin_index)
+static const struct fatbin_entry *choose(const struct fatbin_image *image, size_t fatbin_index,
+                                         const struct sim_preset *preset)
 {
     const struct fatbin_entry *best = NULL;
     for (size_t i = 0; i < image->entries.count; i++) {
@@ -63,7 +64,7 @@ static const struct fatbin_entry *choose(const struct fatbin_image *image, size_
         if (entry->fatbin_index != fatbin_index || entry->kind != FATBIN_PTX ||
             entry->from_debug_info)
             continue;
-        if (!runs_on_device(entry))
+        if (!runs_on_device(entry, preset))
             continue;
         if (!best || entry->arch > best->arch)
             best = entry;
@@ -73,9 +74,10 @@ static const struct fatbin_entry *choose(const struct fatbin_image *image, size_
 
 // Returns the cubin of a translation unit that the device would run.
 static const struct fatbin_entry *choose_cubin(const struct fatbin_image *image,
-                                               size_t fatbin_index)
+                                               size_t fatbin_index,
+                                               const struct sim_preset *preset)
 {
-    const unsigned major = driver.preset->major, device = major * 10 + driver.preset->minor;
+    const unsigned major = preset->major, device = major * 10 + preset->minor;
     const struct fatbin_entry *best = NULL;
     for (size_t i = 0; i < image->entries.count; i++) {
         const struct fatbin_entry *entry = &image->entries.items[i];
@@ -90,25 +92,26 @@ static const struct fatbin_entry *choose_cubin(const struct fatbin_image *image,
 // Finds the PTX of a translation unit. Where there is only machine code, that may have a copy of
 // the PTX that it was made of.
 static bool find_ptx(const struct fatbin_image *image, size_t fatbin_index,
-                     struct fatbin_entry *ptx)
+                     const struct sim_preset *preset, struct fatbin_entry *ptx)
 {
-    const struct fatbin_entry *entry = choose(image, fatbin_index);
-    const struct fatbin_entry *cubin = entry ? NULL : choose_cubin(image, fatbin_index);
+    const struct fatbin_entry *entry = choose(image, fatbin_index, preset);
+    const struct fatbin_entry *cubin = entry ? NULL : choose_cubin(image, fatbin_index, preset);
     if (entry)
         *ptx = *entry;
-    return entry || (cubin && fatbin_find_copy(cubin, ptx) && runs_on_device(ptx));
+    return entry || (cubin && fatbin_find_copy(cubin, ptx) && runs_on_device(ptx, preset));
 }
 
-static void describe_lack(const struct fatbin_image *image, const char *name, struct base_buf *log)
+static void describe_lack(const struct fatbin_image *image, const struct sim_preset *preset,
+                          const char *name, struct base_buf *log)
 {
-    unsigned device = driver.preset->major * 10 + driver.preset->minor;
+    unsigned device = preset->major * 10 + preset->minor;
     struct base_error error = {0};
     char text[1000] = "";
     if (fatbin_require_ptx(image, &error) != BASE_OK)
         base_error_text(&error, text, sizeof text);
     struct base_buf line = {0};
-    base_buf_printf(&line, "%s has no PTX that the simulated %s can run%s%s", name,
-                    driver.preset->name, *text ? ": " : "", text);
+    base_buf_printf(&line, "%s has no PTX that the simulated %s can run%s%s", name, preset->name,
+                    *text ? ": " : "", text);
     base_buf_printf(&line, "; rebuild with nvcc -gencode arch=compute_%u,code=compute_%u", device,
                     device);
     if (line.text) {
@@ -120,13 +123,13 @@ static void describe_lack(const struct fatbin_image *image, const char *name, st
 }
 
 static CUresult add_image(struct driver_texts *texts, const struct fatbin_image *image,
-                          const char *name, struct base_buf *log)
+                          const struct sim_preset *preset, const char *name, struct base_buf *log)
 {
     size_t before = texts->texts.count;
     size_t units = image->fatbin_count ? image->fatbin_count : 1;
     for (size_t unit = 0; unit < units; unit++) {
         struct fatbin_entry ptx;
-        if (!find_ptx(image, unit, &ptx)) // as in the device runtime library for most devices
+        if (!find_ptx(image, unit, preset, &ptx)) // as in the device runtime library for most devices
             continue;
         struct base_error error = {0};
         char *text;
@@ -138,7 +141,7 @@ static CUresult add_image(struct driver_texts *texts, const struct fatbin_image 
     }
     if (texts->texts.count > before)
         return CUDA_SUCCESS;
-    describe_lack(image, name, log);
+    describe_lack(image, preset, name, log);
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
 }
 
@@ -153,8 +156,8 @@ static CUresult add_linked(struct driver_texts *texts, const struct driver_linke
     return CUDA_SUCCESS;
 }
 
-CUresult driver_texts_add(struct driver_texts *texts, const void *memory, const char *name,
-                          struct base_buf *log)
+CUresult driver_texts_add(struct driver_texts *texts, const struct sim_preset *preset,
+                          const void *memory, const char *name, struct base_buf *log)
 {
     if (memcmp(memory, DRIVER_LINKED_MAGIC, 4) == 0 &&
         strncmp(memory, DRIVER_LINKED_MAGIC, sizeof(DRIVER_LINKED_MAGIC) - 1) == 0)
@@ -165,17 +168,18 @@ CUresult driver_texts_add(struct driver_texts *texts, const void *memory, const 
     if (code == BASE_NOT_FOUND) {
         driver_say_once("%s has no device code for the simulated %s: rebuild with PTX, for example "
                         "nvcc -arch=compute_%u%u",
-                        name, driver.preset->name, driver.preset->major, driver.preset->minor);
+                        name, preset->name, preset->major, preset->minor);
         return CUDA_ERROR_NO_BINARY_FOR_GPU;
     }
     if (code != BASE_OK)
         return fail(log, &error);
-    CUresult result = add_image(texts, image, name, log);
+    CUresult result = add_image(texts, image, preset, name, log);
     fatbin_close(image);
     return result;
 }
 
-CUresult driver_texts_add_file(struct driver_texts *texts, const char *path, struct base_buf *log)
+CUresult driver_texts_add_file(struct driver_texts *texts, const struct sim_preset *preset,
+                               const char *path, struct base_buf *log)
 {
     struct base_error error = {0};
     char *bytes;
@@ -189,7 +193,7 @@ CUresult driver_texts_add_file(struct driver_texts *texts, const char *path, str
     } else {
         struct fatbin_image *image;
         if (fatbin_open_bytes(bytes, length, path, &image, &error) == BASE_OK) {
-            result = add_image(texts, image, path, log);
+            result = add_image(texts, image, preset, path, log);
             fatbin_close(image);
         } else {
             result = fail(log, &error);

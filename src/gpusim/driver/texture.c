@@ -179,7 +179,7 @@ static void set_sampling(struct sim_texture *texture, const CUDA_TEXTURE_DESC *d
 
 static void destroy(struct driver_texture *object)
 {
-    sim_texture_remove(driver.device, &object->texture);
+    sim_texture_remove(driver_machine(), &object->texture);
     object->texture.magic = 0;
     free(object->texture.levels);
     free(object);
@@ -206,7 +206,7 @@ static CUresult create(const CUDA_RESOURCE_DESC *resource, bool is_surface,
     object->texture.magic = SIM_TEXTURE_MAGIC;
     object->texture.is_surface = is_surface;
     CUresult result = set_resource(&object->texture, resource);
-    if (result == CUDA_SUCCESS && sim_texture_add(driver.device, &object->texture) != BASE_OK)
+    if (result == CUDA_SUCCESS && sim_texture_add(driver_machine(), &object->texture) != BASE_OK)
         result = CUDA_ERROR_OUT_OF_MEMORY;
     if (result != CUDA_SUCCESS) {
         destroy(object);
@@ -269,7 +269,7 @@ CUresult cuTexObjectDestroy(CUtexObject texObject)
     struct driver_texture *object = object_of(texObject, false);
     DRIVER_REJECT(!object, CUDA_ERROR_INVALID_VALUE);
     driver_lock();
-    driver_wait_device(); // kernels may use its address
+    driver_wait_device(NULL); // kernels may use its address
     driver_unlock();
     destroy(object);
     return CUDA_SUCCESS;
@@ -322,7 +322,7 @@ CUresult cuSurfObjectDestroy(CUsurfObject surfObject)
     struct driver_texture *object = object_of(surfObject, true);
     DRIVER_REJECT(!object, CUDA_ERROR_INVALID_VALUE);
     driver_lock();
-    driver_wait_device();
+    driver_wait_device(NULL);
     driver_unlock();
     destroy(object);
     return CUDA_SUCCESS;

@@ -24,12 +24,14 @@ struct driver_physical {
     bool own_fd;
     uint64_t offset, size_bytes;
     CUmemAllocationProp prop;
+    struct driver_device *device; // the first one for memory of the host
 };
 
 struct mapping {
     uint64_t address, size_bytes, offset;
     struct driver_physical *physical;
-    unsigned access; // CUmemAccess_flags
+    CUmemAccess_flags access[SIM_DEVICES_MAX]; // by device
+    CUmemAccess_flags host_access;
 };
 
 static bool is_aligned(uint64_t value)
@@ -115,7 +117,7 @@ static void forget(struct driver_physical *physical)
 {
     if (--physical->references)
         return;
-    driver.used_bytes -= charged(physical);
+    physical->device->used_bytes -= charged(physical);
     if (physical->own_fd)
         close(physical->fd);
     else
@@ -146,6 +148,12 @@ static CUresult back(struct driver_physical *physical)
     return CUDA_SUCCESS;
 }
 
+// Returns NULL if there is no such device.
+static struct driver_device *device_of(const CUmemLocation *location)
+{
+    return driver_device_at(location->type == CU_MEM_LOCATION_TYPE_DEVICE ? location->id : 0);
+}
+
 static CUresult make(const CUmemAllocationProp *prop, uint64_t size_bytes, int fd,
                      struct driver_physical **made)
 {
@@ -156,12 +164,13 @@ static CUresult make(const CUmemAllocationProp *prop, uint64_t size_bytes, int f
                                          .fd = fd,
                                          .own_fd = fd >= 0,
                                          .size_bytes = size_bytes,
-                                         .prop = *prop};
-    CUresult result = driver_memory_charge(charged(physical));
+                                         .prop = *prop,
+                                         .device = device_of(&prop->location)};
+    CUresult result = driver_memory_charge(physical->device, charged(physical));
     if (result == CUDA_SUCCESS && fd < 0) {
         result = back(physical);
         if (result != CUDA_SUCCESS)
-            driver.used_bytes -= charged(physical);
+            physical->device->used_bytes -= charged(physical);
     }
     if (result != CUDA_SUCCESS) {
         if (fd < 0 && physical->own_fd && physical->fd >= 0)
@@ -195,8 +204,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
     DRIVER_REJECT(!handle || !prop || !size || !is_aligned(size) || flags,
                   CUDA_ERROR_INVALID_VALUE);
     DRIVER_REJECT(prop->type != CU_MEM_ALLOCATION_TYPE_PINNED, CUDA_ERROR_INVALID_VALUE);
-    DRIVER_REJECT(prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE && prop->location.id != 0,
-                  CUDA_ERROR_INVALID_DEVICE);
+    DRIVER_REJECT(!device_of(&prop->location), CUDA_ERROR_INVALID_DEVICE);
     DRIVER_REJECT(prop->requestedHandleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
                   CUDA_ERROR_NOT_SUPPORTED);
     struct driver_physical *physical = NULL;
@@ -302,7 +310,8 @@ static CUresult map(uint64_t address, uint64_t size_bytes, uint64_t offset,
     DRIVER_REJECT(offset + size_bytes > physical->size_bytes, CUDA_ERROR_INVALID_VALUE);
     struct mapping *mapping = calloc(1, sizeof *mapping);
     DRIVER_REJECT(!mapping, CUDA_ERROR_OUT_OF_MEMORY);
-    *mapping = (struct mapping){address, size_bytes, offset, physical, 0};
+    *mapping = (struct mapping){
+        .address = address, .size_bytes = size_bytes, .offset = offset, .physical = physical};
     enum base_code code = base_intervals_insert(&driver.mapped, address, size_bytes,
                                                 (uint64_t)(uintptr_t)mapping, NULL);
     if (code != BASE_OK) {
@@ -336,7 +345,8 @@ CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAlloc
 
 // Calls act for every mapping in the range. The mappings must cover the range exactly.
 static CUresult for_each(uint64_t address, uint64_t size_bytes,
-                         CUresult (*act)(struct mapping *mapping, unsigned access), unsigned access)
+                         CUresult (*act)(struct mapping *mapping, const CUmemAccessDesc *desc),
+                         const CUmemAccessDesc *desc)
 {
     uint64_t end = address + size_bytes;
     for (uint64_t at = address; at < end;) {
@@ -348,13 +358,29 @@ static CUresult for_each(uint64_t address, uint64_t size_bytes,
     for (uint64_t at = address; at < end;) {
         struct mapping *mapping = mapping_at(at);
         at += mapping->size_bytes;
-        DRIVER_TRY(act(mapping, access));
+        DRIVER_TRY(act(mapping, desc));
     }
     return CUDA_SUCCESS;
 }
 
-static CUresult set_access(struct mapping *mapping, unsigned access)
+// Returns the devices with access, a bit for each, and adds up the access of all and of the host.
+static uint32_t admitted(const struct mapping *mapping, unsigned *access)
 {
+    uint32_t devices = 0;
+    *access = (unsigned)mapping->host_access;
+    for (unsigned i = 0; i < driver.device_count; i++) {
+        *access |= (unsigned)mapping->access[i];
+        devices |= mapping->access[i] ? UINT32_C(1) << i : 0;
+    }
+    return devices;
+}
+
+static CUresult set_access(struct mapping *mapping, const CUmemAccessDesc *desc)
+{
+    const bool is_device = desc->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+    *(is_device ? &mapping->access[desc->location.id] : &mapping->host_access) = desc->flags;
+    unsigned access;
+    const uint32_t devices = admitted(mapping, &access);
     int protection = access == CU_MEM_ACCESS_FLAGS_PROT_READWRITE ? PROT_READ | PROT_WRITE
                      : access == CU_MEM_ACCESS_FLAGS_PROT_READ    ? PROT_READ
                                                                   : PROT_NONE;
@@ -366,7 +392,8 @@ static CUresult set_access(struct mapping *mapping, unsigned access)
         DRIVER_REJECT(!allocation, CUDA_ERROR_OUT_OF_MEMORY);
         *allocation = (struct driver_allocation){.address = mapping->address,
                                                  .size_bytes = mapping->size_bytes,
-                                                 .kind = DRIVER_MEMORY_MAPPED};
+                                                 .kind = DRIVER_MEMORY_MAPPED,
+                                                 .device = mapping->physical->device};
         CUresult result = driver_memory_enter(allocation);
         if (result != CUDA_SUCCESS) {
             free(allocation);
@@ -375,7 +402,8 @@ static CUresult set_access(struct mapping *mapping, unsigned access)
     } else if (!access && allocation) {
         driver_memory_remove(allocation);
     }
-    mapping->access = access;
+    if (access)
+        sim_object_admit(driver_machine(), mapping->address, devices);
     return CUDA_SUCCESS;
 }
 
@@ -386,10 +414,12 @@ CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *des
     CUresult result = CUDA_SUCCESS;
     driver_lock();
     for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++) {
-        if (desc[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE && desc[i].location.id != 0)
+        const struct driver_device *device = device_of(&desc[i].location);
+        const struct mapping *mapping = mapping_at(ptr);
+        if (!device || (mapping && !driver_devices_linked(device, mapping->physical->device)))
             result = CUDA_ERROR_INVALID_DEVICE;
         else
-            result = for_each(ptr, size, set_access, (unsigned)desc[i].flags);
+            result = for_each(ptr, size, set_access, &desc[i]);
     }
     driver_unlock();
     return result;
@@ -398,18 +428,19 @@ CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *des
 CUresult cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location, CUdeviceptr ptr)
 {
     DRIVER_BEGIN();
-    DRIVER_REJECT(!flags || !location, CUDA_ERROR_INVALID_VALUE);
+    DRIVER_REJECT(!flags || !location || !device_of(location), CUDA_ERROR_INVALID_VALUE);
     driver_lock();
-    struct mapping *mapping = mapping_at(ptr);
+    const struct mapping *mapping = mapping_at(ptr);
     if (mapping)
-        *flags = mapping->access;
+        *flags = location->type == CU_MEM_LOCATION_TYPE_DEVICE ? mapping->access[location->id]
+                                                               : mapping->host_access;
     driver_unlock();
     return mapping ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-static CUresult unmap(struct mapping *mapping, unsigned access)
+static CUresult unmap(struct mapping *mapping, const CUmemAccessDesc *desc)
 {
-    (void)access;
+    (void)desc;
     struct driver_allocation *allocation = driver_memory_find(mapping->address);
     if (allocation)
         driver_memory_remove(allocation);
@@ -425,8 +456,8 @@ CUresult cuMemUnmap(CUdeviceptr ptr, size_t size)
     DRIVER_BEGIN();
     DRIVER_REJECT(!size, CUDA_ERROR_INVALID_VALUE);
     driver_lock();
-    driver_wait_device();
-    CUresult result = for_each(ptr, size, unmap, 0);
+    driver_wait_device(NULL);
+    CUresult result = for_each(ptr, size, unmap, NULL);
     driver_unlock();
     return result;
 }

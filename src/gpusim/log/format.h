@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define LOG_MAGIC "GLINTLOG"
-enum { LOG_VERSION = 2, LOG_HEADER_BYTES = 16 };
+enum { LOG_VERSION = 3, LOG_HEADER_BYTES = 16 };
 
 // The type of a frame: the first byte of its payload.
 enum log_frame {

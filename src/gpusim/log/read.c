@@ -170,6 +170,7 @@ static enum base_code read_object(struct gpusim_log *log, struct input *in,
     object.size_bytes = get_number(in);
     uint32_t kind = get_small(in);
     object.kind = (enum gpusim_object_kind)kind;
+    object.device = get_small(in);
     object.name = get_text(in);
     in->bad |= kind > GPUSIM_OBJECT_HEAP || !object.id || !object.size_bytes ||
                object.size_bytes - 1 > UINT64_MAX - object.address;
@@ -195,6 +196,7 @@ static enum base_code read_launch(struct gpusim_log *log, struct input *in,
     struct gpusim_log_launch launch = {.number = get_number(in)};
     launch.call = get_number(in);
     launch.stream = get_number(in);
+    launch.device = get_small(in);
     read_grid(in, launch.grid);
     read_grid(in, launch.block);
     launch.static_shared_bytes = get_small(in);

@@ -179,6 +179,7 @@ void log_object(struct log_file *log, const struct gpusim_object *object)
     log_put_number(&frame, object->address);
     log_put_number(&frame, object->size_bytes);
     log_put_number(&frame, object->kind);
+    log_put_number(&frame, object->device);
     log_put_text(&frame, object->name);
     write_and_free(log, &frame);
 }
@@ -202,6 +203,7 @@ void log_launch(struct log_file *log, const struct gpusim_log_launch *launch)
     log_put_number(&frame, launch->number);
     log_put_number(&frame, launch->call);
     log_put_number(&frame, launch->stream);
+    log_put_number(&frame, launch->device);
     for (int i = 0; i < 3; i++)
         log_put_number(&frame, launch->grid[i]);
     for (int i = 0; i < 3; i++)

@@ -26,7 +26,7 @@ static struct sim_seen *seen_by(const struct sim_warp *warp, const struct sim_uo
 static void forget_ended(const struct sim_warp *warp)
 {
     struct sim_worker *worker = warp->block->worker;
-    uint64_t ends = atomic_load(&warp->block->launch->device->heap_ends);
+    uint64_t ends = atomic_load(&warp->block->launch->device->memory->heap_ends);
     if (ends != worker->heap_ends)
         memset(worker->heap, 0, sizeof(worker->heap));
     worker->heap_ends = ends;
@@ -110,10 +110,12 @@ static bool report(struct sim_warp *warp, const struct sim_uop *op, int lane, ui
                    enum sim_access_kind kind, struct sim_access *access)
 {
     const uint64_t address = access->address[lane];
-    const struct sim_device *device = warp->block->launch->device;
+    struct sim_device *device = warp->block->launch->device;
+    struct gpusim_object other;
     char where[280];
     describe_generic(warp, address, where, sizeof(where));
-    if (device->is_mapped && device->is_mapped(address, bytes)) {
+    if (device->is_mapped && device->is_mapped(address, bytes) &&
+        !(sim_object_find(device, address, &other) && other.device != device->number)) {
         sim_warp_warn(warp, op, lane,
                       "invalid %s of %u bytes at 0x%llx: %s; the kernel goes on, because a GPU has "
                       "memory there",
@@ -158,14 +160,15 @@ static bool global_lane(struct sim_warp *warp, const struct sim_uop *op, int lan
     uint64_t address = access->address[lane];
     struct sim_seen *seen = seen_by(warp, op);
     if (!is_inside(seen, address, bytes) && !is_inside(heap_seen_by(warp, op), address, bytes)) {
+        const struct sim_run *launch = warp->block->launch;
         const struct gpusim_object *object =
-            sim_objects_find(warp->block->launch->objects, address);
+            sim_objects_find(launch->objects, launch->device, address);
         if (!object || object->kind == GPUSIM_OBJECT_HEAP) {
             // The snapshot lacks objects that a kernel or the host has made since the launch began,
             // and may hold heap objects that were freed.
             struct gpusim_object fresh;
             forget_ended(warp); // before the lookup, so that a later free() changes the count again
-            if (!sim_object_find(warp->block->launch->device, address, &fresh) ||
+            if (!sim_objects_find_now(launch->device, address, &fresh) ||
                 fresh.size_bytes - (address - fresh.address) < bytes)
                 return report(warp, op, lane, bytes, kind, access);
             if (fresh.kind == GPUSIM_OBJECT_HEAP)

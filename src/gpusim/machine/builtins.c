@@ -187,9 +187,10 @@ static enum sim_step run_printf(struct sim_warp *warp, const struct sim_uop *op)
             give_result(warp, op, lane, values);
         }
     }
-    gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
-    base_buf_add(&device->output, text.text ? text.text : "", text.length);
-    gpusim_unlock(&device->lock, GPUSIM_RANK_DEVICE);
+    struct sim_memory *memory = device->memory;
+    gpusim_lock(&memory->lock, GPUSIM_RANK_MEMORY);
+    base_buf_add(&memory->output, text.text ? text.text : "", text.length);
+    gpusim_unlock(&memory->lock, GPUSIM_RANK_MEMORY);
     base_buf_fini(&text);
     return good ? STEP_NEXT : STEP_STOP;
 }
@@ -256,7 +257,7 @@ static enum sim_step run_free(struct sim_warp *warp, const struct sim_uop *op)
         if (!address)
             continue;
         if (!sim_object_find(device, address, &object) || object.address != address ||
-            object.kind != GPUSIM_OBJECT_HEAP)
+            object.kind != GPUSIM_OBJECT_HEAP || object.device != device->number)
             return sim_warp_fault(warp, op, SIM_FAULT_ADDRESS, lane,
                                   "free of 0x%llx, which malloc did not return",
                                   (unsigned long long)address);

@@ -411,6 +411,8 @@ static bool place_threads(struct sim_run *launch)
     return launch->tids;
 }
 
+static void start_workers(struct sim_device *device);
+
 uint64_t sim_launch_run(struct sim_device *device, const struct sim_launch *request,
                         struct sim_work *work, struct sim_fault *fault)
 {
@@ -440,6 +442,8 @@ uint64_t sim_launch_run(struct sim_device *device, const struct sim_launch *requ
     sim_log_launch(device->log, request);
 
     gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
+    if (launch.block_total > 1 && device->worker_limit)
+        start_workers(device);
     launch.next = device->launches;
     // It is taken off the list again below, before this returns.
     // cppcheck-suppress autoVariables
@@ -493,38 +497,69 @@ int sim_thread_create(pthread_t *thread, const pthread_attr_t *attributes, void 
     return result;
 }
 
-enum base_code sim_device_create(const struct sim_preset *preset, unsigned workers,
-                                 struct log_file *log, struct sim_device **made,
-                                 struct base_error *error)
+static struct sim_device *create(const struct sim_preset *preset, unsigned workers,
+                                 struct log_file *log, struct sim_memory *memory)
 {
-    *made = NULL;
     struct sim_device *device = calloc(1, sizeof(*device));
-    if (!device)
-        return base_no_memory_while(error, "for a device");
-    device->live = calloc(1, sizeof(*device->live));
-    unsigned wanted = workers ? workers : (unsigned)get_nprocs();
-    device->threads = calloc(wanted, sizeof(*device->threads));
-    if (!device->live || !device->threads) {
-        free(device->live);
-        free(device->threads);
+    const unsigned wanted = workers ? workers : (unsigned)get_nprocs();
+    pthread_t *threads = calloc(wanted, sizeof(*threads));
+    if (!device || !threads) {
         free(device);
-        return base_no_memory_while(error, "for a device");
+        free(threads);
+        return NULL;
     }
-    base_intervals_init(device->live, 0);
     device->preset = preset;
     device->log = log;
+    device->memory = memory;
+    device->threads = threads;
+    device->worker_limit = wanted;
     device->heap_bytes = 8u << 20;
     device->stack_bytes = LEAST_STACK;
     pthread_mutex_init(&device->lock, NULL);
     pthread_cond_init(&device->work, NULL);
-    // The launching thread also runs blocks, so one worker fewer is created.
-    for (unsigned i = 1; i < wanted; i++) {
+    gpusim_lock(&memory->lock, GPUSIM_RANK_MEMORY);
+    device->number = memory->device_count++;
+    memory->live_devices++;
+    gpusim_unlock(&memory->lock, GPUSIM_RANK_MEMORY);
+    return device;
+}
+
+// Starts the device's workers unless they run. The launching thread also runs blocks, so one worker
+// fewer is created. The caller holds device->lock, or knows that no other thread has the device.
+static void start_workers(struct sim_device *device)
+{
+    const unsigned wanted = device->worker_limit;
+    device->worker_limit = 0; // one attempt, also if it fails
+    for (unsigned i = 1; i < wanted; i++)
         if (sim_thread_create(&device->threads[device->worker_count], NULL, worker_main, device) ==
             0)
             device->worker_count++;
+}
+
+enum base_code sim_device_create(const struct sim_preset *preset, unsigned workers,
+                                 struct log_file *log, struct sim_device **made,
+                                 struct base_error *error)
+{
+    struct sim_memory *memory = sim_memory_create();
+    *made = memory ? create(preset, workers, log, memory) : NULL;
+    if (!*made) {
+        if (memory)
+            sim_memory_destroy(memory);
+        return base_no_memory_while(error, "for a device");
     }
-    *made = device;
+    start_workers(*made);
     return BASE_OK;
+}
+
+enum base_code sim_device_create_beside(struct sim_device *first, const struct sim_preset *preset,
+                                        unsigned workers, struct sim_device **made,
+                                        struct base_error *error)
+{
+    *made = NULL;
+    BASE_RETURN_IF(first->memory->device_count == SIM_DEVICES_MAX, error, BASE_INVALID,
+                   "a machine has at most %d devices", SIM_DEVICES_MAX);
+    *made = create(preset, workers, first->log, first->memory);
+    return *made ? BASE_OK : base_no_memory_while(error, "for a device");
 }
 
 void sim_device_destroy(struct sim_device *device)
@@ -537,21 +572,14 @@ void sim_device_destroy(struct sim_device *device)
     gpusim_unlock(&device->lock, GPUSIM_RANK_DEVICE);
     for (unsigned i = 0; i < device->worker_count; i++)
         pthread_join(device->threads[i], NULL);
-    struct base_intervals_walk walk;
-    for (struct base_interval *at = base_intervals_first(device->live, &walk); at;
-         at = base_intervals_next(&walk)) {
-        struct gpusim_object *object = (struct gpusim_object *)(uintptr_t)at->value;
-        if (object->kind == GPUSIM_OBJECT_HEAP)
-            free((void *)(uintptr_t)object->address);
-        free(object);
-    }
-    base_intervals_fini(device->live);
-    base_map_fini(&device->textures);
-    sim_objects_put(device->snapshot);
-    base_buf_fini(&device->output);
+    struct sim_memory *memory = device->memory;
+    gpusim_lock(&memory->lock, GPUSIM_RANK_MEMORY);
+    const bool last = --memory->live_devices == 0;
+    gpusim_unlock(&memory->lock, GPUSIM_RANK_MEMORY);
+    if (last)
+        sim_memory_destroy(memory);
     pthread_mutex_destroy(&device->lock);
     pthread_cond_destroy(&device->work);
-    free(device->live);
     free(device->threads);
     free(device);
 }
@@ -587,9 +615,10 @@ void sim_device_set_stack(struct sim_device *device, uint64_t bytes)
 
 void sim_device_take_output(struct sim_device *device, struct base_buf *out)
 {
-    gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
-    if (device->output.length)
-        base_buf_add(out, device->output.text, device->output.length);
-    device->output.length = 0;
-    gpusim_unlock(&device->lock, GPUSIM_RANK_DEVICE);
+    struct sim_memory *memory = device->memory;
+    gpusim_lock(&memory->lock, GPUSIM_RANK_MEMORY);
+    if (memory->output.length)
+        base_buf_add(out, memory->output.text, memory->output.length);
+    memory->output.length = 0;
+    gpusim_unlock(&memory->lock, GPUSIM_RANK_MEMORY);
 }

@@ -58,6 +58,7 @@ void sim_log_launch(struct log_file *log, const struct sim_launch *launch)
         .number = launch->id,
         .call = launch->call,
         .stream = launch->stream,
+        .device = launch->kernel->module->device->number,
         .kernel = info->name,
         .grid = {launch->grid[0], launch->grid[1], launch->grid[2]},
         .block = {launch->block[0], launch->block[1], launch->block[2]},
@@ -218,7 +219,8 @@ static bool find_object(struct sim_log_writer *writer, uint64_t address,
     }
     // Heap objects are looked up every time: a kernel may free one and allocate another at the same
     // address during a launch.
-    const struct gpusim_object *known = sim_objects_find(writer->launch->objects, address);
+    const struct gpusim_object *known =
+        sim_objects_find(writer->launch->objects, writer->launch->device, address);
     if (!known || known->kind == GPUSIM_OBJECT_HEAP)
         return sim_object_find(writer->launch->device, address, object);
     *object = writer->found = *known;

@@ -150,10 +150,12 @@ struct sim_variable {
     uint64_t address, size_bytes;
     const struct ptx_var *var;
     bool managed, owned;
+    bool shared; // its memory is that of the twin's variable
 };
 
 struct sim_module {
     struct sim_device *device;
+    const struct sim_module *twin; // the same texts on another device; NULL: none
     struct base_arena arena;
     struct ptx_module **texts;
     size_t text_count;
@@ -319,7 +321,7 @@ struct sim_worker {
     struct sim_log_writer *log; // NULL: nothing to write
     struct sim_seen seen[SEEN]; // objects other than the heap's, which live until the launch ends
     struct sim_seen heap[SEEN]; // objects of the device heap, which any thread may free
-    uint64_t heap_ends;         // sim_device.heap_ends when `heap` was filled
+    uint64_t heap_ends;         // sim_memory.heap_ends when `heap` was filled
     uint64_t texture;           // the texture that was looked up last, or 0
     struct room *rooms;         // unused memory for registers
     struct sim_alive alive[ALIVE_PLACES];
@@ -368,35 +370,54 @@ struct sim_run {
     struct sim_run *next; // in the device's list
 };
 
+// A live object, and the devices that may access it besides its own: a bit for each. For kinds that
+// are not set one by one, the device's setting counts.
+struct sim_object {
+    struct gpusim_object object;
+    uint32_t admitted;
+};
+
 // A snapshot of the live objects for the accesses of kernels: sorted by address, immutable,
 // reference-counted.
 struct sim_objects {
     atomic_uint references;
     size_t count;
-    struct gpusim_object items[];
+    uint32_t admitted[SIM_DEVICES_MAX]; // by device: sim_device_admit()
+    struct sim_object items[];
 };
 
-struct sim_device {
-    const struct sim_preset *preset;
-    struct log_file *log;
-    unsigned worker_count;
-    pthread_t *threads;
-    // Set before the first launch: see sim_device_set_lenient(). NULL: invalid accesses end
-    // launches.
-    bool (*is_mapped)(uint64_t address, uint64_t size_bytes);
-    void (*warn)(const char *text);
-    atomic_uint_fast64_t heap_ends; // objects of the heap that kernels have freed
+// What the devices of a machine share: the map of objects, and the output of printf.
+struct sim_memory {
+    atomic_uint_fast64_t heap_ends; // objects of heaps that kernels have freed
     pthread_mutex_t lock;           // guards all fields below
-    pthread_cond_t work;
-    bool stopping;
-    struct sim_run *launches;
-    struct base_intervals *live;  // address to struct gpusim_object
+    uint32_t device_count;          // that were created; `live_devices` of them still exist
+    uint32_t live_devices;
+    struct base_intervals *live;  // address to struct sim_object
     struct sim_objects *snapshot; // NULL: stale
+    uint32_t admitted[SIM_DEVICES_MAX];
     uint64_t next_object;
     struct base_map textures;        // addresses of struct sim_texture
     struct gpusim_object freed[256]; // the objects that ended last, for messages
     unsigned freed_next;
     struct base_buf output; // output of printf that the driver has not taken yet
+};
+
+struct sim_device {
+    const struct sim_preset *preset;
+    struct log_file *log;
+    struct sim_memory *memory;
+    uint32_t number;       // in the machine, from 0
+    // Set before the first launch: see sim_device_set_lenient(). NULL: invalid accesses end
+    // launches.
+    bool (*is_mapped)(uint64_t address, uint64_t size_bytes);
+    void (*warn)(const char *text);
+    unsigned worker_limit; // threads that run blocks, with the one that launches
+    _Atomic unsigned worker_count;
+    pthread_t *threads;
+    pthread_mutex_t lock; // guards all fields below, and the start of workers
+    pthread_cond_t work;
+    bool stopping;
+    struct sim_run *launches;
     uint64_t heap_bytes, heap_used;
     uint64_t stack_bytes; // size of a thread's stack for calls
     uint64_t start_ns;

@@ -126,6 +126,13 @@ static enum base_code place_variables(struct sim_module *module, struct base_err
         variable->address = used;
         variable->size_bytes = var->size_bytes;
         variable->managed = var->managed;
+        const struct sim_variable *shared =
+            var->managed && module->twin ? sim_module_variable(module->twin, variable->name) : NULL;
+        if (shared) {
+            variable->address = shared->address;
+            variable->shared = true;
+            continue;
+        }
         used += var->size_bytes ? var->size_bytes : 1;
         if (var->space == PTX_SPACE_CONST)
             module->const_bytes += var->size_bytes;
@@ -140,6 +147,8 @@ static enum base_code place_variables(struct sim_module *module, struct base_err
     }
     for (size_t i = 0; i < module->variable_count; i++) {
         struct sim_variable *variable = &module->variables[i];
+        if (variable->shared)
+            continue;
         variable->address += (uint64_t)(uintptr_t)module->data;
         if (!variable->size_bytes)
             continue;
@@ -203,8 +212,8 @@ static enum base_code initialise(const struct sim_module *module,
     const struct ptx_var *var = variable->var;
     unsigned bytes = ptx_type_bytes((enum ptx_type)var->type);
     unsigned char *data = (unsigned char *)(uintptr_t)variable->address;
-    if (!data)
-        return BASE_OK; // the variable has no memory
+    if (!data || variable->shared)
+        return BASE_OK; // the variable has no memory of this module
     uint64_t at = 0, starts[17] = {0};
     unsigned depth = 0;
     for (uint64_t i = 0; i < var->init_count; i++) {
@@ -437,8 +446,9 @@ static enum base_code load_guarded(struct sim_module *module, const struct sim_p
     return result;
 }
 
-enum base_code sim_module_load(struct sim_device *device, const struct sim_ptx *texts, size_t count,
-                               struct sim_module **module, struct base_error *error)
+enum base_code sim_module_load_twin(struct sim_device *device, const struct sim_module *twin,
+                                    const struct sim_ptx *texts, size_t count,
+                                    struct sim_module **module, struct base_error *error)
 {
     struct base_error own = {0};
     struct base_error *problem = error ? error : &own;
@@ -447,6 +457,7 @@ enum base_code sim_module_load(struct sim_device *device, const struct sim_ptx *
     if (!made)
         return base_no_memory_while(problem, "loading a module");
     made->device = device;
+    made->twin = twin;
     base_arena_init(&made->arena, 0);
     enum base_code result = load_guarded(made, texts, count, problem);
     if (result != BASE_OK) {
@@ -455,6 +466,12 @@ enum base_code sim_module_load(struct sim_device *device, const struct sim_ptx *
     }
     *module = made;
     return BASE_OK;
+}
+
+enum base_code sim_module_load(struct sim_device *device, const struct sim_ptx *texts, size_t count,
+                               struct sim_module **module, struct base_error *error)
+{
+    return sim_module_load_twin(device, NULL, texts, count, module, error);
 }
 
 void sim_module_reset(struct sim_module *module)

@@ -248,7 +248,7 @@ static bool has_memory(const struct sim_run *launch, const struct sim_texture *t
     uint64_t bytes = (slices - 1) * texture->slice_bytes + (rows - 1) * texture->pitch_bytes +
                      (uint64_t)texture->width * texture->channels * texture->channel_bits / 8;
     uint64_t start = (uint64_t)(uintptr_t)texture->data;
-    const struct gpusim_object *object = sim_objects_find(launch->objects, start);
+    const struct gpusim_object *object = sim_objects_find(launch->objects, launch->device, start);
     return object && object->size_bytes - (start - object->address) >= bytes;
 }
 

@@ -2,6 +2,9 @@
 // The simulated devices, with the properties that real ones report and the four parameters of the
 // timing model. Speeds come from the data sheets. The instruction rate counts warp instructions:
 // each of the four schedulers of a multiprocessor issues one per cycle.
+#include <stdlib.h>
+#include <string.h>
+
 #include "sim.h"
 
 static const struct sim_preset presets[] = {
@@ -118,6 +121,39 @@ const struct sim_preset *sim_preset_find(const char *key)
         if (base_str_is(base_str(key), presets[i].key))
             return &presets[i];
     return NULL;
+}
+
+unsigned sim_presets_read(const char *list, const struct sim_preset *devices[SIM_DEVICES_MAX])
+{
+    unsigned count = 0;
+    for (const char *at = list;; at++) {
+        char key[32];
+        const size_t length = strcspn(at, "*,");
+        if (!length || length >= sizeof key)
+            return 0;
+        memcpy(key, at, length);
+        key[length] = '\0';
+        const struct sim_preset *preset = sim_preset_find(key);
+        unsigned long many = 1;
+        at += length;
+        if (*at == '*' && at[1] >= '1' && at[1] <= '9') {
+            char *end;
+            many = strtoul(at + 1, &end, 10);
+            at = end;
+        }
+        if (!preset || (*at && *at != ',') || many > SIM_DEVICES_MAX - count)
+            return 0;
+        for (; many; many--)
+            devices[count++] = preset;
+        if (!*at)
+            return count;
+    }
+}
+
+unsigned gpusim_device_count(const char *list)
+{
+    const struct sim_preset *devices[SIM_DEVICES_MAX];
+    return sim_presets_read(list, devices);
 }
 
 const char *gpusim_preset_name(unsigned index)

@@ -19,10 +19,13 @@
 
 struct sim_device;
 struct sim_module;
+struct sim_memory;
 struct sim_kernel;
 struct log_file;
 
 // --- The device ----------------------------------------------------------------------------------
+
+enum { SIM_DEVICES_MAX = 32 }; // of a machine
 
 // The properties of a simulated device; presets.c has the table.
 struct sim_preset {
@@ -46,12 +49,21 @@ struct sim_preset {
 };
 
 const struct sim_preset *sim_preset_find(const char *key); // NULL if no preset has the key
-const struct sim_preset *sim_preset_at(unsigned index);    // NULL: past the last
+// Reads a list of devices: names of presets with commas between them, each perhaps with "*4" for
+// four of them. Returns how many there are; 0 if the list is wrong or has more than
+// SIM_DEVICES_MAX.
+unsigned sim_presets_read(const char *list, const struct sim_preset *presets[SIM_DEVICES_MAX]);
+const struct sim_preset *sim_preset_at(unsigned index); // NULL: past the last
 
 // Creates a device. workers 0 means one for each CPU. The log may be NULL.
 enum base_code sim_device_create(const struct sim_preset *preset, unsigned workers,
                                  struct log_file *log, struct sim_device **device,
                                  struct base_error *error);
+// Creates a further device in the same machine as `first`: addresses are unique over both, and each
+// may be permitted to access the other's memory. Its workers start with its first launch.
+enum base_code sim_device_create_beside(struct sim_device *first, const struct sim_preset *preset,
+                                        unsigned workers, struct sim_device **device,
+                                        struct base_error *error);
 void sim_device_destroy(struct sim_device *device);
 bool sim_is_worker(void); // whether the calling thread is a device's worker
 const struct sim_preset *sim_device_preset(const struct sim_device *device);
@@ -62,13 +74,16 @@ void sim_device_set_heap(struct sim_device *device, uint64_t bytes);
 void sim_device_clear_heap(struct sim_device *device);
 // Sets the size of each thread's stack for calls, from the next launch on. There is a minimum.
 void sim_device_set_stack(struct sim_device *device, uint64_t bytes);
-// Appends to `out` what kernels have printed since the last call. Any thread.
+// Appends to `out` what kernels of all devices of the machine have printed since the last call. Any
+// thread.
 void sim_device_take_output(struct sim_device *device, struct base_buf *out);
 
 // --- Memory --------------------------------------------------------------------------------------
 
 // Adds an object: memory that kernels may access from now on. name is for messages ("cudaMalloc");
-// it must outlive the object. BASE_CONFLICT if it overlaps another object. Any thread.
+// it must outlive the object. BASE_CONFLICT if it overlaps another object of any device. Kernels of
+// all devices may access managed and pinned memory; other memory only those of the object's device,
+// and of those that sim_device_admit() and sim_object_admit() name. Any thread.
 enum base_code sim_object_add(struct sim_device *device, uint64_t address, uint64_t size_bytes,
                               enum gpusim_object_kind kind, const char *name,
                               struct base_error *error);
@@ -82,6 +97,17 @@ bool sim_object_remove(struct sim_device *device, uint64_t address);
 void sim_device_set_lenient(struct sim_device *device,
                             bool (*is_mapped)(uint64_t address, uint64_t size_bytes),
                             void (*warn)(const char *text));
+
+// Sets which other devices may access the memory of this device, a bit for each by its number. Does
+// not concern pools and mapped memory, which have devices of their own. Any thread.
+void sim_device_admit(struct sim_device *device, uint32_t devices);
+// Sets which devices may access the object that starts at the address: memory of a pool, or mapped.
+// Unless it is set, only the object's device may. Any thread.
+void sim_object_admit(struct sim_device *device, uint64_t address, uint32_t devices);
+
+// Returns whether kernels of the device may access the live object that contains the address. Any
+// thread.
+bool sim_object_admits(struct sim_device *device, uint64_t address);
 
 // Finds the live object that contains the address. Returns false if there is none. Any thread.
 bool sim_object_find(struct sim_device *device, uint64_t address, struct gpusim_object *object);
@@ -99,6 +125,11 @@ struct sim_ptx {
 // machine can execute none of the kernels: the error names instruction, kernel and line.
 enum base_code sim_module_load(struct sim_device *device, const struct sim_ptx *texts, size_t count,
                                struct sim_module **module, struct base_error *error);
+// Loads the texts of a module that was loaded on another device of the machine. Managed variables
+// are those of `twin`, which must outlive the module; all others are new.
+enum base_code sim_module_load_twin(struct sim_device *device, const struct sim_module *twin,
+                                    const struct sim_ptx *texts, size_t count,
+                                    struct sim_module **module, struct base_error *error);
 // None of its kernels may be running.
 void sim_module_unload(struct sim_module *module);
 // Restores the initial values of its variables. None of its kernels may be running.

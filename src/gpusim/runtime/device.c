@@ -173,7 +173,16 @@ cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *prop)
     if (!device || !prop)
         return runtime_end(cudaErrorInvalidValue);
     RUNTIME_TRY(runtime_init());
-    *device = 0; // the only device
+    *device = 0;
+    for (int i = 0; i < runtime.device_count; i++) {
+        struct cudaDeviceProp properties;
+        RUNTIME_TRY(runtime_properties(&properties, i));
+        if (properties.major == prop->major && properties.minor == prop->minor &&
+            properties.totalGlobalMem >= prop->totalGlobalMem) {
+            *device = i;
+            break;
+        }
+    }
     return cudaSuccess;
 }
 

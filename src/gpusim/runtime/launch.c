@@ -59,9 +59,23 @@ static unsigned shared_bytes_of(size_t bytes)
     return bytes > UINT32_MAX ? UINT32_MAX : (unsigned)bytes;
 }
 
+// A launch on a stream of another device than the thread's fails.
+static cudaError_t check_stream(cudaStream_t stream)
+{
+    CUdevice device = 0;
+    if (runtime.device_count < 2 || !stream || stream == cudaStreamLegacy ||
+        stream == cudaStreamPerThread)
+        return cudaSuccess;
+    const cudaError_t error = runtime_code(cuStreamGetDevice(stream, &device));
+    return error || device == runtime_device() ? error : cudaErrorInvalidResourceHandle;
+}
+
 static cudaError_t launch(CUfunction function, dim3 grid, dim3 block, void **arguments,
                           size_t shared_bytes, cudaStream_t stream)
 {
+    const cudaError_t error = check_stream(stream);
+    if (error)
+        return error;
     return launch_code(cuLaunchKernel(function, grid.x, grid.y, grid.z, block.x, block.y, block.z,
                                       shared_bytes_of(shared_bytes), stream, arguments, NULL),
                        grid, block);
@@ -94,6 +108,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *fu
     if (!config)
         return runtime_end(cudaErrorInvalidConfiguration);
     RUNTIME_TRY(runtime_kernel(func, &kernel));
+    RUNTIME_TRY(check_stream(config->stream));
     // Both APIs use the same layout for attributes; tests/cudaabi checks this.
     const CUlaunchConfig driver_config = {
         .gridDimX = config->gridDim.x,
@@ -116,6 +131,7 @@ cudaError_t cudaLaunchCooperativeKernel(const void *func, dim3 gridDim, dim3 blo
 {
     CUkernel kernel;
     RUNTIME_TRY(runtime_kernel(func, &kernel));
+    RUNTIME_TRY(check_stream(stream));
     const CUresult result =
         cuLaunchCooperativeKernel((CUfunction)kernel, gridDim.x, gridDim.y, gridDim.z, blockDim.x,
                                   blockDim.y, blockDim.z, shared_bytes_of(sharedMem), stream, args);

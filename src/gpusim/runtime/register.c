@@ -27,7 +27,6 @@ struct host_kernel {
     const void *host_function;
     const char *name;
     CUkernel handle; // NULL: not looked up yet
-    CUfunction function;
 };
 
 struct host_variable {
@@ -72,7 +71,7 @@ void __cudaRegisterFunction(void **handle, const char *host_function, char *devi
     struct host_kernel *kernel = handle ? malloc(sizeof *kernel) : NULL;
     if (!kernel)
         return; // a launch will report that the function is unknown
-    *kernel = (struct host_kernel){(struct binary *)handle, host_function, device_name, NULL, NULL};
+    *kernel = (struct host_kernel){(struct binary *)handle, host_function, device_name, NULL};
     gpusim_lock(&runtime.registry_lock, GPUSIM_RANK_REGISTRY);
     uint64_t *place = base_map_put(&runtime.functions, key_of(host_function), NULL);
     if (place) {
@@ -133,6 +132,19 @@ void __cudaRegisterUnifiedTable(void **handle, void *table)
     (void)handle, (void)table;
 }
 
+// Drops what was noted about the kernel's handles: its own, and a function of each device on which
+// it was used. The caller holds the registry lock.
+static void forget_handles(const struct host_kernel *kernel)
+{
+    if (!kernel->handle)
+        return;
+    for (size_t i = 0; i < runtime.handles.count; i++) {
+        const struct base_map_entry *entry = &runtime.handles.entries[i];
+        if (!entry->removed && entry->value == key_of(kernel->host_function))
+            base_map_remove(&runtime.handles, entry->key);
+    }
+}
+
 // Called at exit, and when the program unloads a shared library. At exit the code stays loaded:
 // unloading it would wait for running kernels, for which the program itself chose not to wait.
 void __cudaUnregisterFatBinary(void **handle)
@@ -146,10 +158,7 @@ void __cudaUnregisterFatBinary(void **handle)
         struct host_kernel *kernel = (struct host_kernel *)(uintptr_t)entry->value;
         if (entry->removed || kernel->binary != binary)
             continue;
-        if (kernel->handle) {
-            base_map_remove(&runtime.handles, key_of(kernel->handle));
-            base_map_remove(&runtime.handles, key_of(kernel->function));
-        }
+        forget_handles(kernel);
         base_map_remove(&runtime.functions, entry->key);
         free(kernel);
     }
@@ -291,10 +300,11 @@ static cudaError_t find_handle(struct host_kernel *kernel)
         return cudaErrorInvalidDeviceFunction;
     if (result != CUDA_SUCCESS)
         return runtime_code(result);
-    result = cuKernelGetFunction(&kernel->function, handle);
+    CUfunction function;
+    result = cuKernelGetFunction(&function, handle);
     if (result != CUDA_SUCCESS)
         return runtime_code(result);
-    error = note_handles(handle, kernel->function, kernel->host_function);
+    error = note_handles(handle, function, kernel->host_function);
     if (!error)
         kernel->handle = handle;
     return error;
@@ -323,7 +333,17 @@ cudaError_t runtime_function(const void *host_function, CUfunction *function)
 {
     CUkernel kernel;
     cudaError_t error = runtime_kernel(host_function, &kernel);
-    return error ? error : runtime_code(cuKernelGetFunction(function, kernel));
+    if (!error)
+        error = runtime_code(cuKernelGetFunction(function, kernel));
+    if (error || runtime.device_count < 2)
+        return error;
+    // A kernel has a function for each device.
+    gpusim_lock(&runtime.registry_lock, GPUSIM_RANK_REGISTRY);
+    const uint64_t *name = base_map_get(&runtime.handles, key_of(kernel));
+    error = note_handles(kernel, *function,
+                         name ? (const void *)(uintptr_t)*name : (const void *)kernel);
+    gpusim_unlock(&runtime.registry_lock, GPUSIM_RANK_REGISTRY);
+    return error;
 }
 
 void *runtime_host_function(CUfunction function)
