@@ -22,7 +22,8 @@ struct analyze_change {
     uint64_t bytes;
     uint32_t group; // index of the finding whose fix it is
     bool more;
-    uint32_t pool; // 1 + index of the pool whose parts change; 0: device memory changes
+    uint32_t pool;   // 1 + index of the pool whose parts change; 0: device memory changes
+    uint32_t device; // number of the device whose memory it is
 };
 
 struct analyze_member {
@@ -41,6 +42,7 @@ struct analyze_run {
     const struct analyze_thresholds *thresholds;
     const struct analyze_peak *peaks;
     size_t peak_count;
+    uint64_t peak_bytes; // the sum of the highest of each device
     struct analyze_replay *replay;
     BASE_ARRAY(struct analyze_finding) findings; // one for each group of similar matches
     BASE_ARRAY(struct analyze_worth) best; // of each finding, the worth of its best match alone
@@ -132,7 +134,8 @@ static inline void analyze_set_distance(const struct analyze_model *model,
 // when memory ran out. The caller frees it.
 struct analyze_replay *analyze_replay_new(const struct analyze_model *model);
 void analyze_replay_free(struct analyze_replay *replay);
-// Returns by how much the changes lower the highest peak. When memory ran out it returns 0, and
+// Returns by how much the changes lower the highest peak: with several devices, the sum of how much
+// they lower each one's. When memory ran out it returns 0, and
 // analyze_replay_failed returns true from then on.
 uint64_t analyze_replay_gain(struct analyze_replay *replay, const struct analyze_change *changes,
                              size_t count);
@@ -141,12 +144,14 @@ bool analyze_replay_failed(const struct analyze_replay *replay);
 // which they are. Returns 0 if the object is not a pool (analyze_is_pool).
 uint64_t analyze_replay_parts_peak(const struct analyze_replay *replay, uint32_t pool,
                                    uint32_t *call);
-// Stores which memory a change of the object concerns, as in struct analyze_change. Returns false
-// if it does not count as memory in use.
-static inline bool analyze_change_of(const struct analyze_object *object, uint32_t *pool)
+// Stores in a change of the object which memory it concerns. Returns false if that does not count
+// as memory in use.
+static inline bool analyze_change_of(const struct analyze_object *object,
+                                     struct analyze_change *change)
 {
-    *pool = object->parent == ANALYZE_NONE ? 0 : object->parent + 1;
-    return object->counts || *pool;
+    change->pool = object->parent == ANALYZE_NONE ? 0 : object->parent + 1;
+    change->device = object->device;
+    return object->counts || change->pool;
 }
 
 // --- All findings together (achievable.c, pack.c, worth.c) ---------------------------------------

@@ -22,6 +22,7 @@ struct analysis {
     size_t place_count;
     struct analyze_peak *peaks;
     size_t peak_count;
+    uint64_t peak_bytes; // analyze_peak_bytes()
     struct analyze_levels levels;
     uint64_t moved_bytes; // by copies and sets
     uint64_t unseen_launches, passed_launches;

@@ -37,29 +37,80 @@ bool analyze_is_unused(const struct analyze_model *model, const struct analyze_o
 
 // --- Peaks ---------------------------------------------------------------------------------------
 
+enum { MOST_DEVICES = 64 };
+
+// Lists the devices whose memory is in use, in order. Returns how many there are; memory of devices
+// beyond the most counts for the last one.
+static size_t list_devices(const struct analyze_model *model, uint32_t devices[MOST_DEVICES])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < model->objects.count; i++) {
+        const struct analyze_object *object = &model->objects.items[i];
+        if (!object->counts)
+            continue;
+        const size_t at = base_search(0, count, k, devices[k] < object->device);
+        if ((at < count && devices[at] == object->device) || count == MOST_DEVICES)
+            continue;
+        memmove(&devices[at + 1], &devices[at], (count++ - at) * sizeof(*devices));
+        devices[at] = object->device;
+    }
+    return count;
+}
+
+// Finds the highest peaks of the device, or of all memory if device is 0.
+static enum base_code find_peaks_of(const struct analyze_model *model, uint32_t device,
+                                    struct analyze_life *lives, struct analyze_peak *peaks,
+                                    size_t most, size_t *found, struct base_error *error)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < model->objects.count; i++) {
+        const struct analyze_object *object = &model->objects.items[i];
+        if (object->counts && (!device || object->device == device))
+            lives[count++] = (struct analyze_life){
+                object->call == ANALYZE_NONE ? 0 : model->calls.items[object->call].number,
+                object->end == ANALYZE_NONE ? ANALYZE_NEVER
+                                            : model->calls.items[object->end].number,
+                object->bytes};
+    }
+    const enum base_code code = analyze_find_peaks(lives, count, peaks, most, found, error);
+    for (size_t i = 0; i < *found; i++) {
+        peaks[i].device = device;
+        peaks[i].rank = (unsigned)i + 1;
+    }
+    return code;
+}
+
+static int by_rank(const void *one, const void *other)
+{
+    const struct analyze_peak *a = one, *b = other;
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    return a->device < b->device ? -1 : a->device > b->device;
+}
+
 static enum base_code find_peaks(struct analysis *analysis, struct base_error *error)
 {
     const struct analyze_model *model = &analysis->model;
     const uint32_t wanted = analyze_limit(&analysis->thresholds, &analyze_peaks_looked_at);
-    size_t most = wanted ? wanted : 1, count = 0;
+    uint32_t devices[MOST_DEVICES + 1];
+    const size_t device_count = list_devices(model, devices), many = device_count > 1;
+    const size_t rounds = many ? device_count : 1, most = wanted ? wanted : 1;
     struct analyze_life *lives = calloc(model->objects.count + 1, sizeof(*lives));
-    analysis->peaks = calloc(most, sizeof(*analysis->peaks));
-    enum base_code code = BASE_NO_MEMORY;
-    if (lives && analysis->peaks) {
-        for (size_t i = 0; i < model->objects.count; i++) {
-            const struct analyze_object *object = &model->objects.items[i];
-            if (object->counts)
-                lives[count++] = (struct analyze_life){
-                    object->call == ANALYZE_NONE ? 0 : model->calls.items[object->call].number,
-                    object->end == ANALYZE_NONE ? ANALYZE_NEVER
-                                                : model->calls.items[object->end].number,
-                    object->bytes};
-        }
-        code =
-            analyze_find_peaks(lives, count, analysis->peaks, most, &analysis->peak_count, error);
-    } else {
-        base_no_memory(error);
+    analysis->peaks = calloc(most * rounds, sizeof(*analysis->peaks));
+    enum base_code code = BASE_OK;
+    if (!lives || !analysis->peaks)
+        code = base_no_memory(error);
+    for (size_t i = 0; i < rounds && code == BASE_OK; i++) {
+        size_t found = 0;
+        struct analyze_peak *peaks = analysis->peaks + analysis->peak_count;
+        code = find_peaks_of(model, many ? devices[i] : 0, lives, peaks, most, &found, error);
+        if (found &&
+            __builtin_add_overflow(analysis->peak_bytes, peaks->bytes, &analysis->peak_bytes))
+            analysis->peak_bytes = UINT64_MAX;
+        analysis->peak_count += found;
     }
+    if (code == BASE_OK && many)
+        qsort(analysis->peaks, analysis->peak_count, sizeof(*analysis->peaks), by_rank);
     free(lives);
     return code;
 }
@@ -100,7 +151,7 @@ static double part(uint64_t gain, uint64_t whole)
 static double share_of(const struct analysis *analysis, const struct analyze_finding *finding)
 {
     const struct analyze_run_time *time = &analysis->run_time;
-    const uint64_t peak = analysis->peak_count ? analysis->peaks[0].bytes : 0;
+    const uint64_t peak = analysis->peak_bytes;
     const double shares[] = {
         part(finding->peak_bytes, peak),
         part(finding->together_bytes, peak),
@@ -168,6 +219,7 @@ enum base_code analyze_model(struct analysis *analysis, struct base_error *error
         return code;
     run.peaks = analysis->peaks;
     run.peak_count = analysis->peak_count;
+    run.peak_bytes = analysis->peak_bytes;
     run.failed = !analyze_set_order(model, NULL, &analysis->clocks);
     run.clocks = analysis->clocks;
     run.replay = run.failed ? NULL : analyze_replay_new(model);
@@ -176,7 +228,7 @@ enum base_code analyze_model(struct analysis *analysis, struct base_error *error
         look(&run);
     run.failed = run.failed || !analyze_synchronisation(analysis, &run);
     run.failed = run.failed || !analyze_weigh(&run, &analysis->run_time);
-    const uint64_t peak = analysis->peak_count ? analysis->peaks[0].bytes : 0;
+    const uint64_t peak = analysis->peak_bytes;
     analysis->levels = (struct analyze_levels){peak, peak, peak, peak, 0, 0, 0};
     if (!run.failed && !model->dropped)
         run.failed |= !analyze_achievable(&run, peak, &analysis->levels);
@@ -287,6 +339,11 @@ size_t analyze_peaks(const struct analysis *analysis, const struct analyze_peak 
 {
     *peaks = analysis->peaks;
     return analysis->peak_count;
+}
+
+uint64_t analyze_peak_bytes(const struct analysis *analysis)
+{
+    return analysis->peak_bytes;
 }
 
 const struct analyze_levels *analyze_peak_levels(const struct analysis *analysis)

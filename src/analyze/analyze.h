@@ -59,6 +59,10 @@ struct analyze_peak {
     uint64_t start; // the call after which this level is first reached
     uint64_t end;   // the call that leaves it; ANALYZE_NEVER: none
     uint64_t times; // how many peaks have this level
+    // Of the profile's devices, the one whose memory it is, and the rank among its peaks, 1 being
+    // the highest. device 0: memory of one device only was in use.
+    uint32_t device;
+    unsigned rank;
 };
 
 // Finds the `most` highest levels of peaks, the highest first, and stores how many it found. A peak
@@ -216,11 +220,16 @@ bool analyze_is_simulated(const struct analysis *analysis);
 // call is not in the profile.
 uint64_t analyze_order(const struct analysis *analysis, uint64_t call);
 
-// Stores the highest peaks, the highest first; returns how many there are.
+// Stores the highest peaks of each device, the highest first: first the highest of each device in
+// the order of devices, then the second of each. Returns how many there are.
 size_t analyze_peaks(const struct analysis *analysis, const struct analyze_peak **peaks);
 
-// The highest peak if findings are followed, by how much is changed. Each level includes the ones
-// before it. Without a gain, a level has the value of the one before it.
+// Returns the highest peak, in bytes: with several devices, the sum of theirs, which may be at
+// different times. 0 without device memory.
+uint64_t analyze_peak_bytes(const struct analysis *analysis);
+
+// The highest peak if findings are followed, by how much is changed, as a sum over devices. Each
+// level includes the ones before it. Without a gain, a level has the value of the one before it.
 struct analyze_levels {
     uint64_t allocations; // only allocations and frees move
     uint64_t achievable;  // copies and sets that only initialize objects are delayed, too

@@ -7,7 +7,8 @@
 
 #include "analyses.h"
 
-// Returns the rank of the highest peak at which the object is in use, 1 being the highest; 0: none.
+// Returns the rank of the highest peak of its device at which the object is in use, 1 being the
+// highest; 0: none.
 static unsigned peak_of(const struct analyze_run *run, const struct analyze_object *object)
 {
     const struct analyze_call *calls = run->model->calls.items;
@@ -16,8 +17,10 @@ static unsigned peak_of(const struct analyze_run *run, const struct analyze_obje
     uint64_t from = object->call == ANALYZE_NONE ? 0 : calls[object->call].number;
     uint64_t to = object->end == ANALYZE_NONE ? ANALYZE_NEVER : calls[object->end].number;
     for (unsigned i = 0; object->counts && i < run->peak_count; i++) {
-        if (from <= run->peaks[i].start && run->peaks[i].start < to)
-            return i + 1;
+        const struct analyze_peak *peak = &run->peaks[i];
+        if (from <= peak->start && peak->start < to &&
+            (!peak->device || peak->device == object->device))
+            return peak->rank;
     }
     return 0;
 }
@@ -227,8 +230,7 @@ void analyze_add_fix(struct analyze_run *run, uint32_t group, const struct analy
                      uint32_t from, uint32_t to, uint64_t bytes)
 {
     struct analyze_change change = {.from = from, .to = to, .bytes = bytes, .group = group};
-    if (group == ANALYZE_NONE || from >= to || bytes == 0 ||
-        !analyze_change_of(object, &change.pool))
+    if (group == ANALYZE_NONE || from >= to || bytes == 0 || !analyze_change_of(object, &change))
         return;
     struct analyze_fix *row = base_array_push(&run->fixes);
     run->failed |= !row;
@@ -241,7 +243,7 @@ void analyze_add_shorter(struct analyze_run *run, struct analyze_finding *findin
                          uint64_t bytes)
 {
     struct analyze_change change = {.from = from, .to = to, .bytes = bytes};
-    if (!analyze_change_of(object, &change.pool)) {
+    if (!analyze_change_of(object, &change)) {
         analyze_add_finding(run, finding);
         return;
     }

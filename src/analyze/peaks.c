@@ -81,16 +81,20 @@ enum base_code analyze_find_peaks(const struct analyze_life *lives, size_t count
             in_use -= ends[e].bytes;
         if (in_use < before && rising)
             keep(peaks, most, found,
-                 (struct analyze_peak){before > UINT64_MAX ? UINT64_MAX : (uint64_t)before, reached,
-                                       call, 1});
+                 (struct analyze_peak){.bytes = before > UINT64_MAX ? UINT64_MAX : (uint64_t)before,
+                                       .start = reached,
+                                       .end = call,
+                                       .times = 1});
         if (in_use > before)
             reached = call;
         rising = in_use > before || (rising && in_use == before);
     }
     if (rising)
         keep(peaks, most, found,
-             (struct analyze_peak){in_use > UINT64_MAX ? UINT64_MAX : (uint64_t)in_use, reached,
-                                   ANALYZE_NEVER, 1});
+             (struct analyze_peak){.bytes = in_use > UINT64_MAX ? UINT64_MAX : (uint64_t)in_use,
+                                   .start = reached,
+                                   .end = ANALYZE_NEVER,
+                                   .times = 1});
     free(starts);
     free(ends);
     return BASE_OK;

@@ -4,9 +4,9 @@
 // of the maximum between two of them. So n changes take about n log n steps, however long the lives
 // are.
 //
-// There is one tree for device memory, and one for the parts of each pool, whose leaves are the
-// calls that make or end parts. If parts change, the pool is assumed to shrink, for all its life,
-// by as much as the peak of its parts falls.
+// There is one tree for the memory of each device, and one for the parts of each pool, whose leaves
+// are the calls that make or end parts. If parts change, the pool is assumed to shrink, for all its
+// life, by as much as the peak of its parts falls.
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +20,7 @@ struct replay_step {
 };
 
 struct tree {
+    uint32_t device; // of device memory: the device's number
     uint32_t *calls; // first call of each leaf, starting with 0; NULL: each call is a leaf
     uint32_t count;  // of leaves
     uint32_t end;    // number of calls
@@ -30,7 +31,9 @@ struct tree {
 
 struct analyze_replay {
     const struct analyze_model *model;
-    struct tree device;
+    struct tree *devices; // in the order of their numbers; there is at least one
+    size_t device_count;
+    uint32_t end; // number of calls
     struct tree *pools;
     size_t pool_count;
     struct base_map pool_index; // index of the object to index + 1 in pools
@@ -141,11 +144,46 @@ static bool make_pools(struct analyze_replay *replay)
             continue;
         uint64_t *slot = base_map_put(&replay->pool_index, i, NULL);
         good = slot && make_pool(&replay->pools[replay->pool_count++], model,
-                                 &model->objects.items[i], replay->device.end);
+                                 &model->objects.items[i], replay->end);
         if (slot)
             *slot = replay->pool_count;
     }
     return good;
+}
+
+// Returns the tree of the device's memory, or NULL.
+static struct tree *device_of(const struct analyze_replay *replay, uint32_t device)
+{
+    const struct tree *trees = replay->devices;
+    const size_t at = base_search(0, replay->device_count, i, trees[i].device < device);
+    return at < replay->device_count && trees[at].device == device ? &replay->devices[at] : NULL;
+}
+
+// Makes an empty tree for each device whose memory is in use, and at least one.
+static bool make_devices(struct analyze_replay *replay)
+{
+    const struct analyze_model *model = replay->model;
+    size_t room = 0;
+    for (size_t i = 0; i < model->objects.count || !replay->device_count; i++) {
+        const bool none = i >= model->objects.count;
+        const uint32_t device = none ? 0 : model->objects.items[i].device;
+        if (!none && (!model->objects.items[i].counts || device_of(replay, device)))
+            continue;
+        if (replay->device_count == room) {
+            struct tree *grown = realloc(replay->devices, (room = 2 * room + 1) * sizeof(*grown));
+            if (!grown)
+                return false;
+            replay->devices = grown;
+        }
+        const size_t at =
+            base_search(0, replay->device_count, k, replay->devices[k].device < device);
+        memmove(&replay->devices[at + 1], &replay->devices[at],
+                (replay->device_count++ - at) * sizeof(*replay->devices));
+        replay->devices[at] = (struct tree){.device = device};
+        if (!tree_begin(&replay->devices[at], replay->end, replay->end))
+            return false;
+    }
+    return true;
 }
 
 struct analyze_replay *analyze_replay_new(const struct analyze_model *model)
@@ -154,16 +192,16 @@ struct analyze_replay *analyze_replay_new(const struct analyze_model *model)
     if (!replay)
         return NULL;
     replay->model = model;
-    uint32_t count = model->calls.count ? (uint32_t)model->calls.count : 1;
-    bool good = tree_begin(&replay->device, count, count);
+    replay->end = model->calls.count ? (uint32_t)model->calls.count : 1;
+    const bool good = make_devices(replay);
     for (size_t i = 0; good && i < model->objects.count; i++) {
         const struct analyze_object *object = &model->objects.items[i];
         if (object->counts)
-            tree_add(&replay->device, analyze_begin(object), analyze_end(model, object),
-                     object->bytes);
+            tree_add(device_of(replay, object->device), analyze_begin(object),
+                     analyze_end(model, object), object->bytes);
     }
-    if (good)
-        tree_finish(&replay->device);
+    for (size_t i = 0; good && i < replay->device_count; i++)
+        tree_finish(&replay->devices[i]);
     if (!good || !make_pools(replay)) {
         analyze_replay_free(replay);
         return NULL;
@@ -181,7 +219,9 @@ void analyze_replay_free(struct analyze_replay *replay)
     }
     base_map_fini(&replay->pool_index);
     free(replay->pools);
-    free(replay->device.most);
+    for (size_t i = 0; i < replay->device_count; i++)
+        free(replay->devices[i].most);
+    free(replay->devices);
     free(replay);
 }
 
@@ -318,20 +358,49 @@ static size_t change_pools(struct analyze_replay *replay, struct analyze_change 
         for (next = i; next < count && changes[next].pool == changes[i].pool; next++)
             ;
         const uint64_t bytes = tree ? gain_in(replay, tree, changes + i, next - i) : 0;
-        changes[used++] = (struct analyze_change){
-            .from = analyze_begin(object), .to = analyze_end(model, object), .bytes = bytes};
+        changes[used++] = (struct analyze_change){.from = analyze_begin(object),
+                                                  .to = analyze_end(model, object),
+                                                  .bytes = bytes,
+                                                  .device = object->device};
     }
     return used;
+}
+
+static int by_device(const void *one, const void *other)
+{
+    uint32_t a = ((const struct analyze_change *)one)->device;
+    uint32_t b = ((const struct analyze_change *)other)->device;
+    return a < b ? -1 : a > b;
+}
+
+// Returns the sum of the gains on each device, and reorders the changes.
+static uint64_t gain_of_devices(struct analyze_replay *replay, struct analyze_change *changes,
+                                size_t count)
+{
+    uint64_t gain = 0;
+    qsort(changes, count, sizeof(*changes), by_device);
+    for (size_t i = 0, next; i < count; i = next) {
+        const struct tree *tree = device_of(replay, changes[i].device);
+        for (next = i; next < count && changes[next].device == changes[i].device; next++)
+            ;
+        gain += tree ? gain_in(replay, tree, changes + i, next - i) : 0;
+    }
+    return gain;
 }
 
 uint64_t analyze_replay_gain(struct analyze_replay *replay, const struct analyze_change *changes,
                              size_t count)
 {
-    size_t of_device = 0;
-    while (of_device < count && changes[of_device].pool == 0)
-        of_device++;
-    if (of_device == count)
-        return gain_in(replay, &replay->device, changes, count);
+    size_t simple = 0; // changes that need no other order
+    while (simple < count && changes[simple].pool == 0 &&
+           (replay->device_count == 1 || changes[simple].device == changes[0].device))
+        simple++;
+    if (simple == count) {
+        const struct tree *tree = replay->device_count == 1 || !count
+                                      ? &replay->devices[0]
+                                      : device_of(replay, changes[0].device);
+        return tree ? gain_in(replay, tree, changes, count) : 0;
+    }
     struct analyze_change few[FEW], *copy = few;
     if (count > FEW)
         copy = calloc(count, sizeof(*copy));
@@ -341,7 +410,9 @@ uint64_t analyze_replay_gain(struct analyze_replay *replay, const struct analyze
     }
     memcpy(copy, changes, count * sizeof(*copy));
     const size_t left = change_pools(replay, copy, count);
-    const uint64_t gain = gain_in(replay, &replay->device, copy, left);
+    const uint64_t gain = replay->device_count == 1
+                              ? gain_in(replay, &replay->devices[0], copy, left)
+                              : gain_of_devices(replay, copy, left);
     if (copy != few)
         free(copy);
     return gain;

@@ -2,7 +2,7 @@
 // Finds objects that are idle at the peak, and that would be moved to the host and back to lower
 // it. At the moment at which most memory is needed, the largest idle object is moved out, from the
 // use before that moment to the use after it. This is repeated until no object is idle at the peak.
-// What came after the lowest peak is taken back.
+// What came after the lowest peak is taken back. Each device is looked at alone.
 #include <stdlib.h>
 
 #include "analyses.h"
@@ -25,6 +25,7 @@ struct swapping {
     const struct analyze_run *run;
     BASE_ARRAY(struct swap_piece) pieces;
     struct moment *moments; // room for two of each piece
+    uint32_t device;        // that is looked at
     bool failed;
 };
 
@@ -61,7 +62,12 @@ static void list_pieces(struct swapping *swapping)
     }
 }
 
-// Returns the most bytes that are needed at one call, and stores the first such call.
+static bool is_here(const struct swapping *swapping, const struct swap_piece *piece)
+{
+    return swapping->run->model->objects.items[piece->object].device == swapping->device;
+}
+
+// Returns the most bytes of the device that are needed at one call, and stores the first such call.
 static int64_t find_peak(const struct swapping *swapping, uint32_t *call)
 {
     const struct analyze_object *objects = swapping->run->model->objects.items;
@@ -69,6 +75,8 @@ static int64_t find_peak(const struct swapping *swapping, uint32_t *call)
     for (size_t i = 0; i < swapping->pieces.count; i++) {
         const struct swap_piece *piece = &swapping->pieces.items[i];
         const int64_t bytes = (int64_t)objects[piece->object].bytes;
+        if (!is_here(swapping, piece))
+            continue;
         swapping->moments[count++] = (struct moment){piece->from, bytes};
         swapping->moments[count++] = (struct moment){piece->last + 1, -bytes};
     }
@@ -115,7 +123,7 @@ static bool swap_out(struct swapping *swapping, uint32_t call, struct analyze_sw
     size_t at = SIZE_MAX;
     for (size_t i = 0; i < swapping->pieces.count; i++) {
         const struct swap_piece *piece = &swapping->pieces.items[i];
-        if (piece->from > call || piece->last < call ||
+        if (piece->from > call || piece->last < call || !is_here(swapping, piece) ||
             (at != SIZE_MAX && objects[piece->object].bytes <= objects[best.object].bytes) ||
             !find_gap(swapping->run, piece, call, &gap))
             continue;
@@ -165,28 +173,54 @@ static void add_up(const struct analyze_model *model, struct analyze_swaps *swap
         qsort(swaps->rows.items, swaps->rows.count, sizeof(*swaps->rows.items), by_object);
 }
 
-bool analyze_find_swaps(const struct analyze_run *run, struct analyze_swaps *swaps)
+// Adds the swaps that lower the peak of the device.
+static void swap_on_device(struct swapping *swapping, struct analyze_swaps *swaps)
 {
-    struct swapping swapping = {.run = run};
     uint32_t call = 0;
-    size_t kept = 0;
-    if (run->model->objects.count > MOST_OBJECTS)
-        return true;
-    list_pieces(&swapping);
-    swapping.moments =
-        calloc(2 * (swapping.pieces.count + MOST_ROUNDS + 1), sizeof(*swapping.moments));
-    swapping.failed |= !swapping.moments;
-    int64_t lowest = swapping.failed ? 0 : find_peak(&swapping, &call);
-    for (unsigned i = 0; i < MOST_ROUNDS && !swapping.failed; i++) {
-        if (!swap_out(&swapping, call, swaps))
+    size_t kept = swaps->rows.count;
+    int64_t lowest = find_peak(swapping, &call);
+    for (unsigned i = 0; i < MOST_ROUNDS && !swapping->failed; i++) {
+        if (!swap_out(swapping, call, swaps))
             break;
-        const int64_t peak = find_peak(&swapping, &call);
+        const int64_t peak = find_peak(swapping, &call);
         if (peak < lowest) {
             lowest = peak;
             kept = swaps->rows.count;
         }
     }
     swaps->rows.count = kept;
+}
+
+// Returns the least number of a device with pieces from this one on; UINT32_MAX: there is none.
+static uint32_t next_device(const struct swapping *swapping, uint32_t from)
+{
+    uint32_t least = UINT32_MAX;
+    for (size_t i = 0; i < swapping->pieces.count; i++) {
+        const uint32_t device =
+            swapping->run->model->objects.items[swapping->pieces.items[i].object].device;
+        if (device >= from && device < least)
+            least = device;
+    }
+    return least;
+}
+
+bool analyze_find_swaps(const struct analyze_run *run, struct analyze_swaps *swaps)
+{
+    struct swapping swapping = {.run = run};
+    if (run->model->objects.count > MOST_OBJECTS)
+        return true;
+    list_pieces(&swapping);
+    uint32_t devices = 0;
+    for (uint32_t d = next_device(&swapping, 0); d != UINT32_MAX; d = next_device(&swapping, d + 1))
+        devices++;
+    const size_t rounds = (size_t)devices * MOST_ROUNDS;
+    swapping.moments = calloc(2 * (swapping.pieces.count + rounds + 1), sizeof(*swapping.moments));
+    swapping.failed |= !swapping.moments;
+    for (uint32_t d = next_device(&swapping, 0); d != UINT32_MAX && !swapping.failed;
+         d = next_device(&swapping, d + 1)) {
+        swapping.device = d;
+        swap_on_device(&swapping, swaps);
+    }
     if (!swapping.failed)
         add_up(run->model, swaps);
     base_array_fini(&swapping.pieces);

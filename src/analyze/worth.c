@@ -86,7 +86,8 @@ static void add_change(struct weighing *weighing, const struct analyze_change *l
     struct analyze_change *row = from < to && bytes ? base_array_push(&weighing->changes) : NULL;
     weighing->failed |= from < to && bytes && !row;
     if (row)
-        *row = (struct analyze_change){.from = from, .to = to, .bytes = bytes, .pool = like->pool};
+        *row = (struct analyze_change){
+            .from = from, .to = to, .bytes = bytes, .pool = like->pool, .device = like->device};
 }
 
 // Adds the changes of one object. Its fixes may overlap, for example if it should be smaller and
@@ -240,7 +241,7 @@ static void weigh_together(struct weighing *weighing)
 
 bool analyze_weigh(struct analyze_run *run, const struct analyze_run_time *time)
 {
-    struct weighing weighing = {.run = run, .peak = run->peak_count ? run->peaks[0].bytes : 0};
+    struct weighing weighing = {.run = run, .peak = run->peak_bytes};
     weigh_each(run, weighing.peak, time);
     if (run->fixes.count)
         weigh_together(&weighing);

@@ -279,9 +279,7 @@ enum base_code fix_find(struct profile *profile, const struct analysis *analysis
         waits[i] = analyze_wait_path(analysis, i);
     for (size_t i = 0; findings && i < finding_count; i++)
         findings[i] = analyze_finding(analysis, i);
-    const struct analyze_peak *peaks;
-    const bool peak_stays =
-        analyze_peaks(analysis, &peaks) == 0 || analyze_achievable_peak(analysis) >= peaks[0].bytes;
+    const bool peak_stays = analyze_achievable_peak(analysis) >= analyze_peak_bytes(analysis);
     const bool passes = analyze_passed_launches(analysis) > 0;
     const struct fix_evidence evidence = {waits,         wait_count, findings,
                                           finding_count, peak_stays, passes};

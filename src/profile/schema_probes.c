@@ -81,7 +81,8 @@ const char profile_probes_schema[] =
 
     "CREATE VIEW v_object_elements AS SELECT a.object, s.element_bytes,"
     " (o.address + o.bytes - 1) / s.element_bytes - o.address / s.element_bytes + 1 AS elements,"
-    " sum(NULLIF(s.new, -1)) AS touched, sum(NULLIF(s.shared, -1)) AS shared"
+    " CASE WHEN min(s.new) < 0 THEN NULL ELSE sum(s.new) END AS touched,"
+    " CASE WHEN min(s.shared) < 0 THEN NULL ELSE sum(s.shared) END AS shared"
     " FROM accesses a JOIN access_shapes s ON s.id = a.shape LEFT JOIN objects o ON o.number = a.object"
     " WHERE s.element_bytes > 0 GROUP BY a.object, s.element_bytes;"
 

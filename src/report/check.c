@@ -266,7 +266,7 @@ static enum base_code refuse(const struct report_check *check, struct base_error
 
 static uint64_t peak_of(const struct report_data *data)
 {
-    return data->peak_count ? data->peaks[0].bytes : 0;
+    return data->peak_bytes;
 }
 
 enum base_code report_check_load(struct report_check *check,

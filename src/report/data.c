@@ -173,7 +173,24 @@ static bool take_object(void *user, const struct profile_object *object)
 
 bool report_is_in_peak(const struct report_object *object, const struct analyze_peak *peak)
 {
-    return object->counts && object->call <= peak->start && object->end > peak->start;
+    return object->counts && object->call <= peak->start && object->end > peak->start &&
+           (!peak->device || peak->device == object->device);
+}
+
+int report_device_of(const struct report_data *data, const struct report_object *object)
+{
+    const bool is_host = object->kind == PROFILE_OBJECT_PINNED ||
+                         object->kind == PROFILE_OBJECT_REGISTERED ||
+                         object->kind == PROFILE_OBJECT_MANAGED;
+    return data->devices.count > 1 && object->device && !is_host ? (int)object->device - 1 : -1;
+}
+
+bool report_is_in_highest(const struct report_data *data, const struct report_object *object)
+{
+    for (size_t i = 0; i < data->peak_count && data->peaks[i].rank == 1; i++)
+        if (report_is_in_peak(object, &data->peaks[i]))
+            return true;
+    return false;
 }
 
 // Objects are in the order of their numbers, usually without gaps.
@@ -564,6 +581,7 @@ enum base_code report_data_load(struct report_data *data, struct profile *profil
     free(loading.makers);
     if (code == BASE_OK && !loading.failed) {
         data->peak_count = analyze_peaks(data->analysis, &data->peaks);
+        data->peak_bytes = analyze_peak_bytes(data->analysis);
         touch_reached(data);
         loading.failed =
             !want_failures(data) || !want_findings(data) || (data->wants_flow && !want_flow(data));

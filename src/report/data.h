@@ -179,7 +179,8 @@ struct report_data {
     struct analysis *analysis;
     const struct analyze_peak *peaks; // owned by the analysis
     size_t peak_count;
-    size_t suppressed; // findings that a file of rules removed
+    uint64_t peak_bytes; // the highest, as a sum over devices
+    size_t suppressed;   // findings that a file of rules removed
 };
 
 // Reads a profile and analyzes it. The data starts as {0}, or with `paths` that the caller wants,
@@ -200,6 +201,11 @@ uint64_t report_elements(const struct report_object *object);
 
 // Returns whether the object is in use at the peak.
 bool report_is_in_peak(const struct report_object *object, const struct analyze_peak *peak);
+// Returns the number of the device in whose memory the object is, from 0; -1: it is in no device's,
+// or the program used only one.
+int report_device_of(const struct report_data *data, const struct report_object *object);
+// Returns whether it counts at the highest peak of its device.
+bool report_is_in_highest(const struct report_data *data, const struct report_object *object);
 
 // tensors.c: sets `holds_tensors` of all objects; says how much tensors use at a peak, and whether
 // an object that is in use then never held any.

@@ -214,8 +214,7 @@ static void add_objects(struct matching *matching, unsigned which)
         const struct report_diff_side side = {
             .count = 1,
             .bytes = object->bytes,
-            .peak_bytes =
-                data->peak_count && report_is_in_peak(object, &data->peaks[0]) ? object->bytes : 0,
+            .peak_bytes = report_is_in_highest(data, object) ? object->bytes : 0,
             .timed = true,
             .name = object->name,
             .path = object->path,

@@ -80,7 +80,7 @@ void report_diff_sum_up(struct report_diff *diff, uint32_t tolerance_percent)
         for (size_t i = 0; i < data->wait_rows.count; i++)
             syncs += data->wait_rows.items[i].is_explicit ? data->wait_rows.items[i].sum.count : 0;
         const uint64_t values[REPORT_DIFF_SUMS] = {
-            [PEAK] = data->peak_count ? data->peaks[0].bytes : 0,
+            [PEAK] = data->peak_bytes,
             [ACHIEVABLE] = analyze_achievable_peak(data->analysis),
             [OBJECTS] = data->objects.count,
             [LAUNCHES] = data->launches,

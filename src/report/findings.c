@@ -23,7 +23,7 @@ void report_put_count(uint64_t count, struct base_buf *out)
 
 uint64_t report_peak_after(const struct report_data *data, const struct analyze_finding *finding)
 {
-    uint64_t peak = data->peak_count ? data->peaks[0].bytes : 0;
+    uint64_t peak = data->peak_bytes;
     return peak > finding->peak_bytes ? peak - finding->peak_bytes : 0;
 }
 
@@ -131,7 +131,7 @@ static void put_together(const struct report_data *data, const struct analyze_fi
         base_buf_puts(out, "together with others, ");
         report_put_bytes(out, finding->together_bytes);
         base_buf_puts(out, " off the peak (");
-        report_put_share(out, finding->together_bytes, data->peak_count ? data->peaks[0].bytes : 0);
+        report_put_share(out, finding->together_bytes, data->peak_bytes);
         base_buf_putc(out, ')');
     } else {
         base_buf_puts(out, "a lower peak together with others");
@@ -174,7 +174,7 @@ void report_put_worth(const struct report_data *data, const struct analyze_findi
         base_buf_puts(out, before);
         report_put_bytes(out, finding->peak_bytes);
         base_buf_puts(out, " off the peak (");
-        report_put_share(out, finding->peak_bytes, data->peak_count ? data->peaks[0].bytes : 0);
+        report_put_share(out, finding->peak_bytes, data->peak_bytes);
         base_buf_putc(out, ')');
         before = ", ";
     }
@@ -231,7 +231,7 @@ bool report_put_hidden(const struct report_hidden *hidden, struct base_buf *out)
 
 bool report_lowers_peak(const struct report_data *data)
 {
-    const uint64_t peak = data->peak_count ? data->peaks[0].bytes : 0;
+    const uint64_t peak = data->peak_bytes;
     const uint64_t achievable = analyze_achievable_peak(data->analysis);
     bool found = false;
     for (size_t i = 0; i < analyze_worthwhile_count(data->analysis) && !found; i++) {

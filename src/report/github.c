@@ -155,7 +155,7 @@ static void put_head(struct github *github, struct base_buf *out)
         base_buf_putc(out, '\n');
     }
     base_buf_puts(out, "\nThe peak of device memory is ");
-    report_put_bytes(out, data->peak_count ? data->peaks[0].bytes : 0);
+    report_put_bytes(out, data->peak_bytes);
     if (report_lowers_peak(data)) {
         base_buf_puts(out, "; with everything fixed it could be ");
         report_put_bytes(out, analyze_achievable_peak(data->analysis));

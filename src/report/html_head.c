@@ -48,7 +48,7 @@ static void put_summary(struct page *page, struct base_json *json)
         base_buf_printf(&coverage, "; %s", largest.text);
     base_json_key(json, "summary");
     base_json_begin_object(json);
-    report_json_number(json, "peak_bytes", data->peak_count ? data->peaks[0].bytes : 0);
+    report_json_number(json, "peak_bytes", data->peak_bytes);
     report_json_number(json, "achievable_peak_bytes", analyze_achievable_peak(data->analysis));
     report_json_number(json, "least_peak_bytes", analyze_least_peak(data->analysis));
     report_json_number(json, "run_ns", analyze_run_time(data->analysis)->recorded_ns);
@@ -81,6 +81,8 @@ static void put_summary(struct page *page, struct base_json *json)
         report_json_number(json, "start", peak->start);
         report_json_number_or_null(json, "end", peak->end, peak->end != ANALYZE_NEVER);
         report_json_number(json, "times", peak->times);
+        if (peak->device)
+            report_json_number(json, "device", peak->device - 1);
         base_json_end_object(json);
     }
     base_json_end_array(json);

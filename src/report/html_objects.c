@@ -82,7 +82,7 @@ void page_keep_objects(struct page *page)
         return;
     for (size_t i = 0; i < count; i++) {
         const struct report_object *object = &data->objects.items[i];
-        bool in_peak = data->peak_count && report_is_in_peak(object, &data->peaks[0]);
+        bool in_peak = report_is_in_highest(data, object);
         rows[i] = (struct candidate){(uint32_t)i, in_peak ? 1 : 2, object->bytes};
     }
     rank_findings(page, rows);

@@ -250,7 +250,7 @@ static void put_summary(struct base_json *json, const struct report_data *data)
 {
     report_json_key(json, "summary");
     base_json_begin_object(json);
-    report_json_number(json, "peak_bytes", data->peak_count ? data->peaks[0].bytes : 0);
+    report_json_number(json, "peak_bytes", data->peak_bytes);
     report_json_number(json, "achievable_peak_bytes", analyze_achievable_peak(data->analysis));
     report_json_number(json, "objects", data->objects.count);
     report_json_number(json, "calls", data->calls);
@@ -267,6 +267,10 @@ static void put_summary(struct base_json *json, const struct report_data *data)
         report_json_number(json, "start", peak_of->start);
         report_json_number_or_null(json, "end", peak_of->end, peak_of->end != ANALYZE_NEVER);
         report_json_number(json, "times", peak_of->times);
+        if (peak_of->device) {
+            report_json_number(json, "device", peak_of->device);
+            report_json_number(json, "rank", peak_of->rank);
+        }
         report_json_key(json, "objects");
         base_json_begin_array(json);
         for (size_t k = 0; k < data->objects.count; k++) {

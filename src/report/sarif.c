@@ -363,7 +363,7 @@ static void put_run(struct sarif *sarif, const struct report_identity *identitie
     base_json_end_array(json);
     base_json_key(json, "properties");
     base_json_begin_object(json);
-    report_json_number(json, "peak_bytes", data->peak_count ? data->peaks[0].bytes : 0);
+    report_json_number(json, "peak_bytes", data->peak_bytes);
     report_json_number(json, "achievable_peak_bytes", analyze_achievable_peak(data->analysis));
     report_json_number(json, "findings", analyze_finding_count(data->analysis));
     report_json_bool(json, "simulated", analyze_is_simulated(data->analysis));

@@ -50,6 +50,9 @@ static void put_object(const struct expansion *expansion, uint64_t number, const
         return;
     base_buf_puts(out, whole ? " (" : "");
     report_put_bytes(out, row ? row->bytes : 0);
+    const int device = row && whole ? report_device_of(expansion->data, row) : -1;
+    if (device >= 0)
+        base_buf_printf(out, " on device %d", device);
     base_buf_puts(out, whole ? ")" : "");
 }
 

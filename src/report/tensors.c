@@ -29,7 +29,7 @@ struct report_tensors report_tensors(const struct report_data *data,
         struct report_amount *amount = NULL;
         tensors.any |= object->kind == PROFILE_OBJECT_TENSOR;
         if (object->kind == PROFILE_OBJECT_TENSOR && object->call <= peak->start &&
-            object->end > peak->start)
+            object->end > peak->start && (!peak->device || peak->device == object->device))
             amount = &tensors.blocks;
         else if (report_is_in_peak(object, peak))
             amount = object->holds_tensors ? &tensors.segments : &tensors.outside;

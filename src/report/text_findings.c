@@ -131,7 +131,7 @@ static void put_finding(struct report_text *text, const struct analyze_finding *
 // Returns whether findings that are too small alone lower the peak together.
 static bool do_add_up(const struct report_data *data)
 {
-    const uint64_t peak = data->peak_count ? data->peaks[0].bytes : 0;
+    const uint64_t peak = data->peak_bytes;
     return !report_lowers_peak(data) &&
            analyze_is_gain(peak - analyze_achievable_peak(data->analysis), peak);
 }

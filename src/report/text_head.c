@@ -86,6 +86,22 @@ static void put_failures(struct report_text *text)
     base_buf_fini(&words);
 }
 
+// Says what of the peak is on which device, if several were used: " (48.0 KiB on device 0, 32.0 KiB
+// on device 1)".
+static void put_devices(const struct report_data *data, struct base_buf *out)
+{
+    bool any = false;
+    for (size_t i = 0; i < data->peak_count; i++) {
+        if (data->peaks[i].rank != 1 || !data->peaks[i].device)
+            continue;
+        base_buf_puts(out, any ? ", " : " (");
+        report_put_bytes(out, data->peaks[i].bytes);
+        base_buf_printf(out, " on device %u", data->peaks[i].device - 1);
+        any = true;
+    }
+    base_buf_puts(out, any ? ")" : "");
+}
+
 // Writes "peak 80.0 KiB, 48.0 KiB would do; 215.0 ms, 45.0 ms less is possible". Times of a
 // simulated GPU, and of the CPU that simulates it, are not worth mentioning.
 static void put_gain(struct report_text *text)
@@ -100,7 +116,8 @@ static void put_gain(struct report_text *text)
                                                : 0;
     if (data->peak_count) {
         base_buf_puts(&words, "peak ");
-        report_put_bytes(&words, data->peaks[0].bytes);
+        report_put_bytes(&words, data->peak_bytes);
+        put_devices(data, &words);
         if (report_lowers_peak(data)) {
             base_buf_puts(&words, ", ");
             report_put_bytes(&words, least);
@@ -129,7 +146,7 @@ static void put_levels(struct report_text *text)
 {
     const struct report_data *data = text->data;
     const struct analyze_levels *levels = analyze_peak_levels(data->analysis);
-    const uint64_t peak = data->peak_count ? data->peaks[0].bytes : 0;
+    const uint64_t peak = data->peak_bytes;
     struct base_buf words = {0};
     if (report_lowers_peak(data) && levels->allocations != levels->achievable) {
         base_buf_puts(&words, "by moving only allocations and frees: ");

@@ -11,6 +11,7 @@ struct object_group {
     uint64_t count, bytes, unfreed;
     struct report_use use;              // sums; `moved` if bytes are known of at least one
     uint64_t touched_bytes, told_bytes; // of objects whose elements are known
+    uint64_t devices;                   // on which the objects are, a bit for each
 };
 
 static void group_name(const void *context, const void *row, struct base_buf *out)
@@ -28,6 +29,20 @@ static void group_kind(const void *context, const void *row, struct base_buf *ou
     (void)context;
     const struct object_group *group = row;
     base_buf_puts(out, profile_object_kind_word((enum profile_object_kind)group->first->kind));
+}
+
+// Lists the devices of the group's objects: "0, 1".
+static void group_devices(const void *context, const void *row, struct base_buf *out)
+{
+    (void)context;
+    const struct object_group *group = row;
+    const char *before = "";
+    for (unsigned i = 0; i < 64; i++) {
+        if (group->devices >> i & 1) {
+            base_buf_printf(out, "%s%u", before, i);
+            before = ", ";
+        }
+    }
 }
 
 static void group_count(const void *context, const void *row, struct base_buf *out)
@@ -102,6 +117,7 @@ static const struct report_column peak_columns[] = {
 static const struct report_column object_columns[] = {
     {"object", false, REPORT_CUT_END, group_name},
     {"kind", false, REPORT_WHOLE, group_kind},
+    {"device", false, REPORT_WHOLE, group_devices}, // only if there are several
     {"objects", true, REPORT_WHOLE, group_count},
     {"size", true, REPORT_WHOLE, group_bytes},
     {"not freed", true, REPORT_WHOLE, group_unfreed},
@@ -188,6 +204,8 @@ static void put_objects(struct report_text *text, const struct analyze_peak *pea
         group->count++;
         group->bytes += object->bytes;
         group->unfreed += object->end == ANALYZE_NEVER;
+        const int device = report_device_of(data, object);
+        group->devices |= device >= 0 && device < 64 ? UINT64_C(1) << device : 0;
         add_use(group, object);
     }
     if (groups.count && !text->failed) {
@@ -230,9 +248,16 @@ void report_text_peaks(struct report_text *text)
     for (size_t i = 0; i < data->peak_count; i++) {
         const struct analyze_peak *peak = &data->peaks[i];
         struct base_buf heading = {0};
-        base_buf_puts(&heading, i == 0   ? "Peak of device memory: "
-                                : i == 1 ? "Second peak: "
-                                         : "Next peak: ");
+        if (peak->device)
+            base_buf_printf(&heading, "%s of device %u: ",
+                            peak->rank == 1   ? "Peak"
+                            : peak->rank == 2 ? "Second peak"
+                                              : "Next peak",
+                            peak->device - 1);
+        else
+            base_buf_puts(&heading, i == 0   ? "Peak of device memory: "
+                                    : i == 1 ? "Second peak: "
+                                             : "Next peak: ");
         report_put_bytes(&heading, peak->bytes);
         if (peak->start)
             base_buf_printf(&heading, ", reached by call %llu", (unsigned long long)peak->start);
@@ -243,7 +268,7 @@ void report_text_peaks(struct report_text *text)
         report_text_heading(text, heading.text ? heading.text : "");
         base_buf_fini(&heading);
         put_objects(text, peak, report_is_in_peak, REPORT_COLUMNS(peak_columns));
-        if (i == 0)
+        if (peak->rank == 1)
             put_tensors(text, peak);
     }
     if (data->peak_count == 0)
@@ -262,12 +287,23 @@ static void put_use(struct report_text *text, bool elements)
     put_objects(text, NULL, NULL, columns, count);
 }
 
+static void put_all(struct report_text *text)
+{
+    enum { COLUMNS = sizeof(object_columns) / sizeof(object_columns[0]), DEVICE_COLUMN = 2 };
+    struct report_column columns[COLUMNS];
+    size_t count = 0;
+    for (size_t i = 0; i < COLUMNS; i++)
+        if (i != DEVICE_COLUMN || text->data->devices.count > 1)
+            columns[count++] = object_columns[i];
+    put_objects(text, NULL, NULL, columns, count);
+}
+
 void report_text_objects(struct report_text *text)
 {
     const struct report_data *data = text->data;
     if (data->objects.count) {
         report_text_heading(text, "Objects by size");
-        put_objects(text, NULL, NULL, REPORT_COLUMNS(object_columns));
+        put_all(text);
     }
     if (data->accesses) {
         bool elements = data->has_moved || data->has_elements;

@@ -84,6 +84,8 @@ void report_add_access(struct report_data *data, const struct profile_access *ac
         use->bytes_written += access->bytes_written;
         use->moved = data->has_moved = true;
     }
+    // What all launches together touched is unknown if that is unknown of one.
+    use->mixed |= access->element_bytes && access->new_elements == PROFILE_UNKNOWN;
     if (access->element_bytes == 0 || access->new_elements == PROFILE_UNKNOWN ||
         access->shared_elements == PROFILE_UNKNOWN)
         return;

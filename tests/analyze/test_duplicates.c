@@ -56,11 +56,12 @@ static void expect_place(struct timed *run, const char *place, bool round_trip)
 static void the_same_bytes_to_another_place_are_a_duplicate(void **state)
 {
     (void)state;
-    enum { UNCHANGED, CHANGED, UNSEEN, OTHER_BYTES, CASES };
+    enum { UNCHANGED, CHANGED, UNSEEN, OTHER_BYTES, OTHER_DEVICE, CASES };
     for (int which = 0; which < CASES; which++) {
         struct timed run;
         timed_begin(&run);
         const uint32_t one = device_object(&run), other = device_object(&run);
+        run.model.objects.items[other].device = which == OTHER_DEVICE;
         hashed(&run, one, false, 7, FIRST);
         if (which == CHANGED)
             writes(&run, one);

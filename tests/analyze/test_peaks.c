@@ -106,8 +106,10 @@ static size_t count_out(const struct analyze_life *lives, size_t count,
         if (same < found)
             peaks[same].times++;
         else
-            peaks[found++] =
-                (struct analyze_peak){in_use[call], call, end <= CALLS ? end : ANALYZE_NEVER, 1};
+            peaks[found++] = (struct analyze_peak){.bytes = in_use[call],
+                                                   .start = call,
+                                                   .end = end <= CALLS ? end : ANALYZE_NEVER,
+                                                   .times = 1};
     }
     return found;
 }

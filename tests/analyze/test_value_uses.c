@@ -158,6 +158,29 @@ static void a_line_that_a_launch_changes_is_worth_nothing(void **state)
     }
 }
 
+// Each device needs the bytes in its own memory.
+static void twins_on_different_devices_are_no_duplicates(void **state)
+{
+    (void)state;
+    for (uint32_t device = 1; device <= 2; device++) {
+        struct analyze_model model;
+        const struct profile_value_field various = plain(PROFILE_TYPE_F32, MANY);
+        model_begin(&model);
+        uint32_t a = allocate(&model, 4 * MANY), b = allocate(&model, 4 * MANY);
+        model.objects.items[a].device = 1;
+        model.objects.items[b].device = device;
+        copy_in(&model, a, 0, 4 * MANY);
+        row(&model, a, PROFILE_CONTENTS_WRITTEN, NULL, 0)->hash_high = 77;
+        copy_in(&model, b, 0, 4 * MANY);
+        row(&model, b, PROFILE_CONTENTS_WRITTEN, NULL, 0)->hash_high = 77;
+        launch(&model, LEGACY, 3);
+        uses(&model, b, ANALYZE_READ);
+        row(&model, b, PROFILE_CONTENTS_FOUND, &various, 1)->hash_high = 77;
+        expect(&model, device == 1 ? "duplicate-values 3 8192" : "");
+        forget(NULL);
+    }
+}
+
 // Copies bring the same to a and to b (calls 2 and 3), and a launch reads b. In between or later,
 // something is written: if b could not be replaced by a, the second copy is worth nothing.
 static void a_twin_that_changes_is_needed(void **state)
@@ -205,6 +228,7 @@ int main(void)
         TEST(overlapping_rows_are_no_more_than_the_object),
         TEST(zeros_that_a_launch_changes_are_worth_nothing),
         TEST(a_line_that_a_launch_changes_is_worth_nothing),
+        TEST(twins_on_different_devices_are_no_duplicates),
         TEST(a_twin_that_changes_is_needed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

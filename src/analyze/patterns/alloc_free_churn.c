@@ -124,7 +124,8 @@ static size_t add_object(struct analyze_remedies *remedies, uint32_t index,
         return 0;
     struct analyze_remedy *remedy =
         analyze_remedy_at(remedies, ANALYZE_ALLOC_FREE_CHURN, freed->path, made->path,
-                          (uint64_t)object->kind << 8 | size_class(object->bytes));
+                          (uint64_t)object->device << 16 | (uint64_t)object->kind << 8 |
+                              size_class(object->bytes)); // memory is reused on its device
     if (!remedy)
         return 0;
     remedy->facts.calls++;

@@ -153,9 +153,12 @@ static void overwrite(struct duplicate_search *looking, const struct analyze_tou
     }
 }
 
-static uint64_t content_of(const struct analyze_copy *copy)
+// What another device has is no duplicate: each needs the bytes in its own memory.
+static uint64_t content_of(const struct duplicate_search *looking, const struct analyze_copy *copy)
 {
-    const uint64_t key[] = {copy->hash[0], copy->hash[1], copy->bytes};
+    const struct analyze_object *objects = looking->remedies->model->objects.items;
+    const uint64_t key[] = {copy->hash[0], copy->hash[1], copy->bytes,
+                            objects[copy->object].device};
     return base_hash(key, sizeof(key));
 }
 
@@ -163,7 +166,7 @@ static uint64_t content_of(const struct analyze_copy *copy)
 static void find_elsewhere(struct duplicate_search *looking, const struct analyze_copy *copy)
 {
     const struct analyze_object *objects = looking->remedies->model->objects.items;
-    const uint64_t *slot = base_map_get(&looking->contents, content_of(copy));
+    const uint64_t *slot = base_map_get(&looking->contents, content_of(looking, copy));
     const struct piece *piece = slot && *slot ? &looking->pieces.items[*slot - 1] : NULL;
     if (!piece || piece->changed || piece->copy->call < looking->from ||
         piece->copy->bytes != copy->bytes || !is_same(piece->copy, copy))
@@ -210,7 +213,7 @@ static void take_contents(struct duplicate_search *looking, const struct analyze
     else if (compare)
         find_elsewhere(looking, copy);
     looking->pieces.items[at - 1].copy = copy;
-    uint64_t *slot = base_map_put(&looking->contents, content_of(copy), NULL);
+    uint64_t *slot = base_map_put(&looking->contents, content_of(looking, copy), NULL);
     looking->remedies->failed |= !slot;
     if (slot)
         *slot = at;

@@ -26,15 +26,16 @@ enum { VARIOUS = 1, SINGLE = 2 }; // what contents with a hash are
 struct duplicate_values_search {
     struct analyze_run *run;
     struct object_hash *objects;
-    struct base_map kinds;  // hash to VARIOUS or SINGLE
-    struct base_map owners; // hash to index + 1 of an object that holds the contents
+    struct base_map kinds;  // key_of() to VARIOUS or SINGLE
+    struct base_map owners; // key_of() to index + 1 of an object that holds the contents
     uint32_t epoch;         // incremented at each launch that may write anything
 };
 
+// Objects of different devices are no duplicates: each device needs the bytes in its own memory.
 static uint64_t key_of(const struct analyze_model *model, const struct analyze_contents *at)
 {
-    const uint64_t key[] = {at->row->hash_high, at->row->hash_low,
-                            model->objects.items[at->object].bytes};
+    const struct analyze_object *object = &model->objects.items[at->object];
+    const uint64_t key[] = {at->row->hash_high, at->row->hash_low, object->bytes, object->device};
     return base_hash(key, sizeof(key));
 }
 

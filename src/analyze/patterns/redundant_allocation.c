@@ -232,13 +232,14 @@ static unsigned move_into(const struct analyze_model *model, const struct analyz
 {
     uint32_t from = analyze_begin(other), to = analyze_end(model, other);
     uint64_t bytes = held.bytes > other->bytes ? held.bytes : other->bytes;
-    uint32_t pool; // of both
-    if (!analyze_change_of(object, &pool))
+    if (!analyze_change_of(object, &changes[0])) // the other one is in the same memory
         return 0;
-    changes[0] =
-        (struct analyze_change){analyze_begin(object), held.end, held.bytes, 0, false, pool};
-    changes[1] = (struct analyze_change){from, to, bytes - other->bytes, 0, true, pool};
-    changes[2] = (struct analyze_change){to > from ? to : from, held.end, bytes, 0, true, pool};
+    const uint32_t pool = changes[0].pool, device = object->device;
+    changes[0] = (struct analyze_change){
+        analyze_begin(object), held.end, held.bytes, 0, false, pool, device};
+    changes[1] = (struct analyze_change){from, to, bytes - other->bytes, 0, true, pool, device};
+    changes[2] =
+        (struct analyze_change){to > from ? to : from, held.end, bytes, 0, true, pool, device};
     return 3;
 }
 

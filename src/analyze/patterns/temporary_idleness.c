@@ -135,7 +135,7 @@ static void list_changes(struct search *search, const struct analyze_object *obj
         const struct period *period = &search->periods.items[periods->first + i];
         struct analyze_change change = {
             .from = period->before + 1, .to = period->after, .bytes = object->bytes};
-        if (!analyze_change_of(object, &change.pool))
+        if (!analyze_change_of(object, &change))
             return;
         struct analyze_change *row = base_array_push(&search->changes);
         search->run->failed |= !row;
@@ -252,7 +252,7 @@ static void find(struct analyze_run *run)
         .bytes_per_ns = analyze_host_rate(model),
         .percent = analyze_limit(run->thresholds, &idle_percent),
         .moved = analyze_limit(run->thresholds, &idle_moved),
-        .peak = run->peak_count ? run->peaks[0].bytes : 0,
+        .peak = run->peak_bytes,
     };
     for (uint32_t i = 0; i < model->objects.count && !run->failed; i++) {
         struct periods best = {0};

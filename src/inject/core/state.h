@@ -89,6 +89,7 @@ struct core_state {
     _Atomic bool peers;           // kernels of one GPU may write memory of another
     _Atomic bool no_memory;       // it was noted that memory ran out
     _Atomic bool fault_noted;     // core_note_fault has written its note
+    _Atomic bool foreign_noted;   // it was noted that kernels used memory of another context
     _Atomic bool no_place;        // it was noted that a region of NVTX is left out
     _Atomic bool no_tensor_place; // the same of a block of PyTorch's allocator
     _Atomic uint64_t untimed;     // pieces of work whose GPU time was not taken

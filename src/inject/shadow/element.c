@@ -172,10 +172,12 @@ struct shadow_object *shadow_object_at(struct shadow *shadow, struct shadow_pad 
     object->number = about->number;
     object->start = about->start;
     object->bytes = about->bytes;
+    const bool foreign = about->context && about->context != shadow->context->number;
     const uint32_t wanted = shift_for(element_bytes);
     uint32_t shift = wanted;
     for (bool good = false; !good; shift += COARSER) {
         shape(object, shift);
+        object->grain.foreign = foreign;
         good = furnish(shadow, pad, object, counts);
         if (good)
             break;
@@ -445,7 +447,7 @@ void shadow_element_trim(struct shadow *shadow)
             continue;
         }
         *place = object->next;
-        if (!shadow->wants_maps || !shadow_map_add(shadow, object, true))
+        if (!shadow->wants_maps || object->grain.foreign || !shadow_map_add(shadow, object, true))
             shadow_element_free(shadow, object);
     }
 }

@@ -137,6 +137,7 @@ struct shadow_grain {
     uint32_t shift;    // an element has 1 << shift bytes
     uint32_t piece;    // elements in each of the pieces that are compared
     uint64_t elements; // number of elements of the object
+    bool foreign;      // launches of the object's own context mark them elsewhere
 };
 
 struct shadow_root {

@@ -284,9 +284,9 @@ static void collect_all(struct shadow *shadow)
     util_mutex_lock(&shadow->lock, RANK_SHADOW);
     for (size_t i = 0; shadow->wants_maps && i < shadow->objects.count; i++) {
         const struct base_map_entry *entry = &shadow->objects.entries[i];
-        if (!entry->removed)
-            shadow_map_add(shadow, (struct shadow_object *)(uintptr_t)entry->value, // NOLINT
-                           false);
+        struct shadow_object *object = (struct shadow_object *)(uintptr_t)entry->value; // NOLINT
+        if (!entry->removed && !object->grain.foreign)
+            shadow_map_add(shadow, object, false);
     }
     const bool blocks = shadow_malloc_end(shadow);
     const bool maps = shadow->maps;

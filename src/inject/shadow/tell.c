@@ -269,6 +269,14 @@ static bool is_named(const struct shadow_ticket *ticket, uint64_t object)
     return named;
 }
 
+static void note_foreign(void)
+{
+    if (!atomic_exchange(&core_state.foreign_noted, true))
+        core_note(EVENT_INFO,
+                  "kernels used memory of another device or context: which elements of it all "
+                  "launches together use is unknown");
+}
+
 static void put_access(const struct shadow_ticket *ticket, const struct reported *reported)
 {
     const bool elements = ticket->facts & INSTRUMENT_ELEMENTS;
@@ -296,8 +304,13 @@ static void put_access(const struct shadow_ticket *ticket, const struct reported
     }
     if (reported->grain) {
         record.elements = reported->sums.elements;
-        record.new_elements = reported->sums.fresh;
-        record.shared_elements = reported->sums.shared;
+        // Each context has its own marks, and does not know what launches of others touched.
+        if (reported->grain->foreign) {
+            note_foreign();
+        } else {
+            record.new_elements = reported->sums.fresh;
+            record.shared_elements = reported->sums.shared;
+        }
         record.element_bytes = 1u << reported->grain->shift;
     }
     if (!record.flags && !reported->sums.elements)

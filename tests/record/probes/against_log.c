@@ -231,6 +231,15 @@ static unsigned compare_lives(const struct story *profile, const struct story *l
         }
         if (said && (said->mixed || done->mixed))
             continue;
+        if (said && said->foreign && done->foreign)
+            continue;
+        if (said && said->foreign != done->foreign) {
+            printf("0x%" PRIx64 ": %s\n", done->address,
+                   said->foreign ? "what all launches touched is unknown"
+                                 : "launches of another device, which the profile does not show");
+            different++;
+            continue;
+        }
         if (!said || said->touched != done->touched || said->more != done->more) {
             printf("0x%" PRIx64 ": %" PRIu64 " elements touched, %" PRIu64
                    " by more than one launch; in the log %" PRIu64 ", %" PRIu64 "\n",

@@ -70,8 +70,10 @@ struct life {
     uint64_t address;
     uint32_t nth; // index among the objects at its address, from 0
     uint32_t element_bytes;
-    bool heap;              // a kernel allocated it
-    bool mixed;             // several granularities: not compared
+    bool heap;  // a kernel allocated it
+    bool mixed; // several granularities: not compared
+    // Launches of several devices used it. The profile must not say what all of them touched.
+    bool foreign;
     uint64_t touched, more; // elements touched by at least one launch, by at least two
     uint64_t elements;      // of the whole object
     unsigned char *times;   // for each element: 0, 1, or 2 for more; NULL: no maps

@@ -15,11 +15,13 @@ struct use {
     struct row row;
     uint32_t *counts;  // indexed by element
     uint64_t elements; // elements of the object
+    bool foreign;      // the launch runs on another device than the object's
 };
 
 struct running {
     struct running *next;
     uint64_t id;
+    uint32_t device;
     struct launch *launch;
     BASE_ARRAY(struct use) uses;
 };
@@ -109,7 +111,7 @@ static struct use *use_of(struct reader *reader, struct running *running,
     }
     struct use *use = must(base_array_push(&running->uses));
     const uint32_t fine = element_bytes_of(reader, launch_of(reader, running->id), object->address);
-    *use = (struct use){.object = object};
+    *use = (struct use){.object = object, .foreign = object->device != running->device};
     use->row = (struct row){.object = object->id,
                             .address = object->address,
                             .bytes = object->size_bytes,
@@ -336,6 +338,7 @@ static void live_on(struct reader *reader, const struct use *use)
                               .times = must(calloc(1, use->elements))};
     }
     life->mixed |= life->element_bytes != use->row.element_bytes;
+    life->foreign |= use->foreign;
     for (uint64_t i = 0; i < use->elements && !life->mixed; i++) {
         if (!use->counts[i] || life->times[i] == 2)
             continue;
@@ -413,8 +416,10 @@ static enum base_code read_accesses(struct reader *reader, struct gpusim_log *lo
         if (launch) {
             launch->from = reader->at;
             struct running *running = must(calloc(1, sizeof(*running)));
-            *running = (struct running){
-                .next = reader->running, .id = record.launch->number, .launch = launch};
+            *running = (struct running){.next = reader->running,
+                                        .id = record.launch->number,
+                                        .device = record.launch->device,
+                                        .launch = launch};
             reader->running = running;
         } else if (record.type == GPUSIM_LOG_OBJECT || record.type == GPUSIM_LOG_OBJECT_END) {
             see_block(reader, record.object, record.type == GPUSIM_LOG_OBJECT_END);

@@ -163,6 +163,10 @@ static bool see_access(void *user, const struct profile_access *access)
     row->elements = access->elements;
     row->element_bytes = access->element_bytes;
     struct life *life = life_of(teller, object, access->element_bytes);
+    if (access->new_elements == PROFILE_UNKNOWN && access->shared_elements == PROFILE_UNKNOWN) {
+        life->foreign = true;
+        return true;
+    }
     life->touched += access->new_elements;
     life->more += access->shared_elements;
     return true;
