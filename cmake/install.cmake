@@ -13,7 +13,7 @@ add_custom_target(share ALL DEPENDS ${PROJECT_BINARY_DIR}/share.made)
 
 # Builds what is installed, and nothing else: `cmake --install` works after it.
 add_custom_target(installed DEPENDS glint share)
-foreach(part simulator glint_inject_preload)
+foreach(part simulator glint_inject_preload glint-merge-mpi)
     if(TARGET ${part})
         add_dependencies(installed ${part})
     endif()

@@ -9,9 +9,9 @@
 
 struct cli_diff_request {
     struct report_diff_request diff;
-    const char *format; // NULL: by the output's extension
-    bool json, force;
-    const char *output; // NULL: stdout
+    const char *format;       // NULL: by the output's extension
+    bool json, force, is_job; // is_job: of job profiles
+    const char *output;       // NULL: stdout
 };
 
 static const struct cli_option options[] = {
@@ -59,6 +59,10 @@ static enum base_code write_diff(void *user, const struct report_style *style, r
 {
     const struct cli_diff_request *request = user;
     bool differs;
+    if (request->is_job)
+        return request->json
+                   ? report_job_diff_json(&request->diff, &differs, write, to, error)
+                   : report_job_diff_text(&request->diff, style, &differs, write, to, error);
     return request->json ? report_diff_json(&request->diff, &differs, write, to, error)
                          : report_diff_text(&request->diff, style, &differs, write, to, error);
 }
@@ -67,8 +71,15 @@ static bool diff(struct cli_diff_request *request)
 {
     struct base_error error = {0};
     bool good = true;
+    request->is_job = profile_is_job(request->diff.names[0]);
+    if (profile_is_job(request->diff.names[1]) != request->is_job) {
+        cli_message("%s and %s cannot be compared: only one of them is a job profile",
+                    request->diff.names[0], request->diff.names[1]);
+        return false;
+    }
     for (unsigned i = 0; i < 2 && good; i++) {
-        good = profile_open(request->diff.names[i], &request->diff.profiles[i], &error) == BASE_OK;
+        good = (request->is_job ? profile_open_job : profile_open)(
+                   request->diff.names[i], &request->diff.profiles[i], &error) == BASE_OK;
         if (!good)
             cli_error(&error);
     }
@@ -108,7 +119,9 @@ const struct cli_verb cli_diff = {
         "Objects, kernels, copies, waits and findings are matched by name and call path, never by\n"
         "address: first with source lines, then without. Things with the same name and call path\n"
         "are one row, with their number and total. docs/reference/diff.md has the details and the\n"
-        "JSON format.\n\n"
+        "JSON format. Of two job profiles of 'glint merge', the rank with the most of each and "
+        "the\n"
+        "mean are compared.\n\n"
         "The exit status is 0 whether or not the profiles differ, and 2 if they cannot be\n"
         "compared. To decide by rules, use 'glint check --baseline OLD NEW'.\n",
     .options = options,

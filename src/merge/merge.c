@@ -300,8 +300,9 @@ enum base_code merge_files(const struct merge_request *request, struct merge_res
     report_unmerged(&merging, result);
     if (code == BASE_OK) {
         result->profiles = job_count(writer);
-        code = result->profiles ? job_write(writer, request->output, error)
-                                : base_fail(error, BASE_NOT_FOUND, "no file could be merged");
+        code = result->profiles || request->may_be_empty
+                   ? job_write(writer, request->output, error)
+                   : base_fail(error, BASE_NOT_FOUND, "no file could be merged");
     }
     job_destroy(writer);
     for (size_t i = 0; i < request->count; i++)

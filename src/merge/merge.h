@@ -14,6 +14,7 @@ struct merge_request {
     size_t count;
     const char *output;
     bool force;         // replace an existing file
+    bool may_be_empty;  // no failure if no file can be merged: the job says which were left out
     unsigned processes; // at most so many at once; 0: as many as there are cores
     // Called with the number of files that are done, and with each file that cannot be merged and
     // why, in the order of `files`; both may be NULL.
@@ -32,8 +33,8 @@ struct merge_result {
 enum base_code merge_check_output(const char *output, bool force, struct base_error *error);
 
 // Merges. A file that cannot be read is left out, and the job says so; fails with BASE_NOT_FOUND
-// if no file can be merged, with BASE_CONFLICT if there are different profiles of a process, with
-// BASE_IO if the job cannot be written, and with BASE_NO_MEMORY.
+// if no file can be merged, unless the job may be empty, with BASE_CONFLICT if there are different
+// profiles of a process, with BASE_IO if the job cannot be written, and with BASE_NO_MEMORY.
 enum base_code merge_files(const struct merge_request *request, struct merge_result *result,
                            struct base_error *error);
 

@@ -107,23 +107,23 @@ static bool is_above_share(uint64_t part, uint64_t whole, uint64_t millipercent)
     return (unsigned __int128)part * 100000 > (unsigned __int128)whole * millipercent;
 }
 
-struct worth { // as in check.c
+struct rank_worth { // as in check.c
     uint64_t peak_bytes, ns, host_ns, waits;
 };
 
-static struct worth worth_of(const uint64_t worth[REPORT_JOB_WORTHS], bool only_together)
+static struct rank_worth worth_of(const uint64_t worth[REPORT_JOB_WORTHS], bool only_together)
 {
     const uint64_t run = worth[REPORT_JOB_RUN], gpu = worth[REPORT_JOB_GPU],
                    together = worth[REPORT_JOB_TOGETHER_RUN];
     if (only_together)
-        return (struct worth){together ? 0 : worth[REPORT_JOB_TOGETHER_PEAK], together, together,
-                              0};
-    return (struct worth){worth[REPORT_JOB_PEAK], run > gpu ? run : gpu,
-                          worth[REPORT_JOB_WAITS] ? 0 : run, worth[REPORT_JOB_WAITS]};
+        return (struct rank_worth){together ? 0 : worth[REPORT_JOB_TOGETHER_PEAK], together,
+                                   together, 0};
+    return (struct rank_worth){worth[REPORT_JOB_PEAK], run > gpu ? run : gpu,
+                               worth[REPORT_JOB_WAITS] ? 0 : run, worth[REPORT_JOB_WAITS]};
 }
 
 static bool is_above(const struct report_rule *rule, const struct report_job_profile *profile,
-                     const struct worth *worth)
+                     const struct rank_worth *worth)
 {
     if (!rule->has_limit)
         return true;
@@ -185,10 +185,11 @@ static bool is_worse(struct report_job_check *check, const struct report_rule *r
     uint64_t before[REPORT_JOB_WORTHS];
     for (unsigned i = 0; i < REPORT_JOB_WORTHS; i++)
         before[i] = old->worth[i].most;
-    const struct worth was = worth_of(before, old->worst.only_together),
-                       is = worth_of(row->worth, row->only_together);
-    const struct worth more = {increase(was.peak_bytes, is.peak_bytes), increase(was.ns, is.ns),
-                               increase(was.host_ns, is.host_ns), increase(was.waits, is.waits)};
+    const struct rank_worth was = worth_of(before, old->worst.only_together),
+                            is = worth_of(row->worth, row->only_together);
+    const struct rank_worth more = {increase(was.peak_bytes, is.peak_bytes),
+                                    increase(was.ns, is.ns), increase(was.host_ns, is.host_ns),
+                                    increase(was.waits, is.waits)};
     const bool real = !check->job.simulated && !check->baseline.simulated;
     const bool slower =
         real && is.ns > was.ns &&
@@ -202,7 +203,7 @@ static bool breaks(struct report_job_check *check, const struct report_rule *rul
                    const struct report_job_finding_row *row)
 {
     const struct report_job_profile *profile = &check->job.profiles.items[row->profile];
-    const struct worth worth = worth_of(row->worth, row->only_together);
+    const struct rank_worth worth = worth_of(row->worth, row->only_together);
     const struct report_job_finding *old;
     switch (rule->kind) {
     case REPORT_RULE_TRAFFIC: return row->worth[REPORT_JOB_TRAFFIC] > rule->limit;

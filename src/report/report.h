@@ -164,6 +164,13 @@ enum base_code report_diff_text(const struct report_diff_request *request,
 enum base_code report_diff_json(const struct report_diff_request *request, bool *differs,
                                 report_write *write, void *user, struct base_error *error);
 
+// The same for two job profiles: the rank with the most of each, and the mean, are compared.
+enum base_code report_job_diff_text(const struct report_diff_request *request,
+                                    const struct report_style *style, bool *differs,
+                                    report_write *write, void *user, struct base_error *error);
+enum base_code report_job_diff_json(const struct report_diff_request *request, bool *differs,
+                                    report_write *write, void *user, struct base_error *error);
+
 // --- Rules for a profile, for CI (docs/reference/check.md) ---------------------------------------
 
 enum report_rule_kind {

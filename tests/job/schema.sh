@@ -29,6 +29,10 @@ printf '[[suppress]]\nobject = "scratch"\nreason = "r"\n' >rules.toml
 "$python" -W ignore "$GLINT_SOURCE_DIR/tests/report/validate.py" --closed "$GLINT_SOURCE_DIR/docs/reference/check.schema.json" check.json || bad=1
 jq -e '[.rules[0].findings, .rules[0].findings[0].ranks, .rules[1].ranks, .suppressions] | all(length > 0)' check.json >/dev/null || { echo "the check lacks something"; bad=1; }
 
+"$GLINT" diff -F json -o diff.json one.glint job.glint
+"$python" -W ignore "$GLINT_SOURCE_DIR/tests/report/validate.py" --closed "$GLINT_SOURCE_DIR/docs/reference/diff.schema.json" diff.json || bad=1
+jq -e '[.items[].kind] | unique | length >= 4' diff.json >/dev/null || { echo "the difference lacks something"; bad=1; }
+
 # No array is empty, so that every part of the schema was used.
 jq -e '[.findings, .kernels, .waits, .objects, .copies, .profiles, .unmerged, .job.missing_ranks, .job.warnings, .waits[0].outliers] | all(length > 0)' job.json >/dev/null || { echo "the job lacks something"; bad=1; }
 # Sums are those of the profiles, and times of the simulated GPU are not told.
