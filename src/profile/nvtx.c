@@ -38,3 +38,12 @@ PROFILE_DEFINE_EACH(nvtx_range, nvtx_range, NVTX_RANGES,
                     .start_ns = I64(4), .pushed = BOOL(5),
                     .has_end = sqlite3_column_type(at, 6) != SQLITE_NULL, .end_ns = I64(7),
                     .end_thread = U32(8))
+
+PROFILE_DEFINE_EACH(nvtx_sum, nvtx_sum, NVTX_RANGES,
+                    "SELECT r.name, r.domain, count(*), count(e.number),"
+                    " coalesce(sum(max(e.end - r.start, 0)), 0),"
+                    " coalesce(max(max(e.end - r.start, 0)), 0)"
+                    " FROM nvtx_ranges r LEFT JOIN nvtx_range_ends e ON e.number = r.number"
+                    " GROUP BY r.name, r.domain ORDER BY 5 DESC, 3 DESC, r.name, r.domain",
+                    .name = TEXT(0), .domain = TEXT(1), .count = U64(2), .ended = U64(3),
+                    .total_ns = U64(4), .longest_ns = U64(5))

@@ -277,6 +277,13 @@ struct profile_nvtx_range {
     uint32_t end_thread; // of the process: that ended it
 };
 
+// All ranges of one name in one domain.
+struct profile_nvtx_sum {
+    const char *name, *domain;
+    uint64_t count, ended;         // ended: those whose times are known
+    uint64_t total_ns, longest_ns; // of these
+};
+
 // Of any kind: records that were being written when the program ended.
 #define PROFILE_UNFINISHED "unfinished"
 
@@ -832,6 +839,7 @@ PROFILE_EACH(call, call);
 PROFILE_EACH(node_time, time); // of the nodes of graph launches
 PROFILE_EACH(object, object);
 PROFILE_EACH(nvtx_range, nvtx_range); // in the order of their numbers
+PROFILE_EACH(nvtx_sum, nvtx_sum);     // the longest in all first, then the most frequent
 PROFILE_EACH(note, note);
 PROFILE_EACH(dropped, dropped);
 PROFILE_EACH(setting, setting);

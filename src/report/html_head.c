@@ -271,6 +271,45 @@ static bool each_thread(void *user, const struct profile_thread *thread)
     return true;
 }
 
+// --- Ranges of NVTX ------------------------------------------------------------------------------
+
+struct range_rows {
+    struct page *page;
+    struct page_section *section;
+    uint64_t count, shown;
+};
+
+static bool each_range(void *user, const struct profile_nvtx_sum *sum)
+{
+    struct range_rows *rows = user;
+    struct base_json *json = &rows->section->json;
+    rows->count++;
+    if (rows->shown == MOST_KERNELS || page_section_bytes(rows->section) >= PAGE_HEAD_BYTES)
+        return true;
+    rows->shown++;
+    base_json_begin_object(json);
+    report_json_number(json, "name", page_text(rows->page, sum->name));
+    report_json_number(json, "domain", page_text(rows->page, sum->domain));
+    report_json_number(json, "count", sum->count);
+    report_json_number(json, "ended", sum->ended);
+    report_json_number(json, "total_ns", sum->total_ns);
+    report_json_number(json, "longest_ns", sum->longest_ns);
+    base_json_end_object(json);
+    return true;
+}
+
+static enum base_code put_ranges(struct page *page, struct page_section *section,
+                                 struct base_error *error)
+{
+    struct range_rows rows = {page, section, 0, 0};
+    base_json_key(&section->json, "ranges");
+    base_json_begin_array(&section->json);
+    const enum base_code code = profile_each_nvtx_sum(page->profile, each_range, &rows, error);
+    base_json_end_array(&section->json);
+    page_omit(page, "names of NVTX ranges", rows.shown, rows.count, "those with the most time");
+    return code;
+}
+
 enum base_code page_put_head(struct page *page, struct base_error *error)
 {
     struct page_section section;
@@ -280,10 +319,12 @@ enum base_code page_put_head(struct page *page, struct base_error *error)
     put_analyses(page, &section.json);
     put_notes(page, &section);
     put_kernels(page, &section);
+    enum base_code code = put_ranges(page, &section, error);
     struct rows streams = {&section, 0}, threads = {&section, 0};
     base_json_key(&section.json, "streams");
     base_json_begin_array(&section.json);
-    enum base_code code = profile_each_stream(page->profile, each_stream, &streams, error);
+    if (code == BASE_OK)
+        code = profile_each_stream(page->profile, each_stream, &streams, error);
     base_json_end_array(&section.json);
     base_json_key(&section.json, "threads");
     base_json_begin_array(&section.json);

@@ -101,6 +101,7 @@ export interface Head {
   notes: { severity: string; text: string }[];
   settings: [string, string][];
   devices: { name: string | null; memory_bytes: number }[];
+  ranges: { name: number; domain: number; count: number; ended: number; total_ns: number; longest_ns: number }[]; // of NVTX; ended: those whose times are known
   kernels: { name: number; whole: number; launches: number; timed: number; total_ns: number; longest_ns: number; watched: number; passed: number }[]; // passed: launches that are known by their arguments
   streams: { number: number; context: number; legacy: boolean; non_blocking: boolean }[];
   threads: { number: number; name: string | null }[];

@@ -260,21 +260,23 @@ function Observed({ profile }: ViewProps) {
   );
 }
 
+const numberColumn = (key: string, title: string, amount: (row: number) => number, text = format.count, isKnown: (row: number) => boolean = () => true): Column => ({
+  key,
+  title,
+  width: "6rem",
+  numeric: true,
+  descending: true,
+  value: (row) => (isKnown(row) ? text(amount(row)) : "-"),
+  sort: amount,
+});
+
 function Kernels({ profile, search, theme }: ViewProps) {
   const kernels = profile.head.kernels;
   const name = (row: number) => profile.text(kernels[row].name) ?? "?";
   const whole = (row: number) => profile.text(kernels[row].whole) ?? name(row);
   const rows = useMemo(() => kernels.map((_, i) => i).filter((row) => matches(search, name(row)) || matches(search, whole(row))), [profile, search]);
   if (kernels.length === 0) return null;
-  const number = (key: string, title: string, amount: (row: number) => number, text = format.count, isKnown: (row: number) => boolean = () => true): Column => ({
-    key,
-    title,
-    width: "6rem",
-    numeric: true,
-    descending: true,
-    value: (row) => (isKnown(row) ? text(amount(row)) : "-"),
-    sort: amount,
-  });
+  const number = numberColumn;
   const isTimed = (row: number) => kernels[row].timed > 0;
   const times = [number("time", "GPU time", (row) => kernels[row].total_ns, format.ns, isTimed), number("longest", "longest", (row) => kernels[row].longest_ns, format.ns, isTimed)];
   const columns: Column[] = [
@@ -288,6 +290,29 @@ function Kernels({ profile, search, theme }: ViewProps) {
     <section>
       <h2>Kernels</h2>
       <Table id="kernels" label="kernels" theme={theme} rows={rows} columns={columns} rowHeight={26} isText selected={-1} empty="No kernel matches the search." />
+    </section>
+  );
+}
+
+// Ranges that the program announced by NVTX, those of one name together.
+function Ranges({ profile, search, theme }: ViewProps) {
+  const ranges = profile.head.ranges;
+  const name = (row: number) => profile.text(ranges[row].name) ?? "?";
+  const domain = (row: number) => profile.text(ranges[row].domain) ?? "";
+  const rows = useMemo(() => ranges.map((_, i) => i).filter((row) => matches(search, name(row)) || matches(search, domain(row))), [profile, search]);
+  if (ranges.length === 0) return null;
+  const isTimed = (row: number) => ranges[row].ended > 0;
+  const times = [numberColumn("time", "time", (row) => ranges[row].total_ns, format.ns, isTimed), numberColumn("longest", "longest", (row) => ranges[row].longest_ns, format.ns, isTimed)];
+  const columns: Column[] = [
+    { key: "name", title: "NVTX range", width: "minmax(0, 1fr)", value: (row) => <span title={name(row)}>{name(row)}</span>, sort: name },
+    ...(rows.some((row) => domain(row)) ? [{ key: "domain", title: "domain", width: "8rem", value: domain, sort: domain }] : []),
+    numberColumn("count", "times", (row) => ranges[row].count),
+    ...(hasTimes(profile) ? times : []),
+  ];
+  return (
+    <section>
+      <h2>NVTX ranges</h2>
+      <Table id="ranges" label="NVTX ranges" theme={theme} rows={rows} columns={columns} rowHeight={26} isText selected={-1} empty="No range matches the search." />
     </section>
   );
 }
@@ -364,6 +389,7 @@ export function Overview(props: ViewProps) {
         </section>
       </div>
       <Kernels {...props} />
+      <Ranges {...props} />
     </div>
   );
 }
