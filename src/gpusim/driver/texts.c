@@ -74,8 +74,7 @@ static const struct fatbin_entry *choose(const struct fatbin_image *image, size_
 
 // Returns the cubin of a translation unit that the device would run.
 static const struct fatbin_entry *choose_cubin(const struct fatbin_image *image,
-                                               size_t fatbin_index,
-                                               const struct sim_preset *preset)
+                                               size_t fatbin_index, const struct sim_preset *preset)
 {
     const unsigned major = preset->major, device = major * 10 + preset->minor;
     const struct fatbin_entry *best = NULL;
@@ -129,7 +128,8 @@ static CUresult add_image(struct driver_texts *texts, const struct fatbin_image 
     size_t units = image->fatbin_count ? image->fatbin_count : 1;
     for (size_t unit = 0; unit < units; unit++) {
         struct fatbin_entry ptx;
-        if (!find_ptx(image, unit, preset, &ptx)) // as in the device runtime library for most devices
+        // The device runtime library, for example, has none for most devices.
+        if (!find_ptx(image, unit, preset, &ptx))
             continue;
         struct base_error error = {0};
         char *text;

@@ -165,13 +165,16 @@ static const struct fatbin_entry *taken_by(const struct fatbin_image *image, siz
     return best;
 }
 
-// Finds the copy in the machine code that all devices run.
+// Finds the copy in the machine code that all devices run. Not in fatbins, where a GPU would have
+// to compile the clones: kernels of libraries (FlashAttention, for instance) take minutes, for
+// which a program that brings their machine code does not wait natively.
 static const struct fatbin_entry *find_copy(const struct fatbin_image *image, size_t fatbin,
                                             const struct devices *devices,
                                             struct fatbin_entry *copy)
 {
     const struct fatbin_entry *cubin = devices->count ? taken_by(image, fatbin, devices, 0) : NULL;
-    if (!cubin || !fatbin_find_copy(cubin, copy))
+    if (!cubin || (image->form != FATBIN_FORM_CUBIN && !core_state.simulated) ||
+        !fatbin_find_copy(cubin, copy))
         return NULL;
     for (int i = 0; i < devices->count; i++) {
         if (taken_by(image, fatbin, devices, i) != cubin ||
