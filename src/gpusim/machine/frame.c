@@ -102,7 +102,9 @@ struct sim_frame *sim_frame_new(struct sim_warp *warp, const struct sim_code *co
     }
     if (code->allocates)
         frame->allocated = (uint32_t *)(void *)(frame->params + (size_t)LANES * code->param_bytes);
-    memset(frame->registers, 0, code->register_bytes);
+    for (uint32_t i = 0; i < code->unset_count; i++)
+        memset(frame->registers + code->unset[i].at, 0, code->unset[i].bytes);
+    memset(frame->registers + code->slot_bytes, 0, code->register_bytes - code->slot_bytes);
     memset(frame->params, 0, sim_frame_room_bytes(code));
     frame->local_offset = caller ? stack_end(warp, caller) : 0;
     frame->next = warp->frames;

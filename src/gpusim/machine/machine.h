@@ -109,6 +109,8 @@ struct sim_code {
     uint32_t register_bytes; // bytes of registers in a frame
     uint32_t slot_bytes;     // register_bytes without the predicates, which come last
     const struct sim_life *lives;
+    const struct sim_life *unset; // registers that may be read before they are set; they are 0
+    uint32_t unset_count;
     uint32_t life_count, last_place;
     unsigned char *pool; // constants: 32 lanes each
     uint32_t pool_bytes;

@@ -137,6 +137,12 @@ static enum sim_step atomic(struct sim_warp *warp, const struct sim_uop *op)
 
 // --- The most frequent forms: one word of 32 or 64 bits ------------------------------------------
 
+// Many lanes set bits that are set already: they only read the word.
+#define SET_BITS                                   \
+    old = __atomic_load_n(word, __ATOMIC_SEQ_CST); \
+    if ((old | value) != old)                      \
+    old = __atomic_fetch_or(word, value, __ATOMIC_SEQ_CST)
+
 // A lane's turn. `old` is the word before it, and `action` sets it.
 #define WORD_ATOMIC(name, bits, bytes, action)                                          \
     static enum sim_step name##_##bits(struct sim_warp *warp, const struct sim_uop *op) \
@@ -172,7 +178,7 @@ static enum sim_step atomic(struct sim_warp *warp, const struct sim_uop *op)
 
 #define WORD_ATOMICS(bits, bytes)                                                            \
     WORD_ATOMIC(and, bits, bytes, old = __atomic_fetch_and(word, value, __ATOMIC_SEQ_CST))   \
-    WORD_ATOMIC(or, bits, bytes, old = __atomic_fetch_or(word, value, __ATOMIC_SEQ_CST))     \
+    WORD_ATOMIC(or, bits, bytes, SET_BITS)                                                   \
     WORD_ATOMIC(xor, bits, bytes, old = __atomic_fetch_xor(word, value, __ATOMIC_SEQ_CST))   \
     WORD_ATOMIC(exch, bits, bytes, old = __atomic_exchange_n(word, value, __ATOMIC_SEQ_CST)) \
     WORD_ATOMIC(cas, bits, bytes, old = value; __atomic_compare_exchange_n(                  \

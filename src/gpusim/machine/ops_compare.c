@@ -5,14 +5,61 @@
 #include "gpusim/numbers/numbers.h"
 #include "ops.h"
 
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
+// A comparison of all lanes gives 0 or -1 for each, which compiles to vector code. These functions
+// return the lanes with -1.
+static inline uint32_t lanes_of_32(const int32_t truth[LANES])
+{
+    uint32_t bits = 0;
+#ifdef __AVX2__
+    for (int i = 0; i < LANES; i += 8) {
+        const __m256 eight = _mm256_castsi256_ps(_mm256_loadu_si256((const void *)(truth + i)));
+        bits |= (uint32_t)_mm256_movemask_ps(eight) << i;
+    }
+#else
+    for (int i = 0; i < LANES; i++)
+        bits |= (uint32_t)(truth[i] & 1) << i;
+#endif
+    return bits;
+}
+
+static inline uint32_t lanes_of_64(const int64_t truth[LANES])
+{
+    uint32_t bits = 0;
+#ifdef __AVX2__
+    for (int i = 0; i < LANES; i += 4) {
+        const __m256d four = _mm256_castsi256_pd(_mm256_loadu_si256((const void *)(truth + i)));
+        bits |= (uint32_t)_mm256_movemask_pd(four) << i;
+    }
+#else
+    for (int i = 0; i < LANES; i++)
+        bits |= (uint32_t)(truth[i] & 1) << i;
+#endif
+    return bits;
+}
+
+typedef int32_t truth_u32, truth_s32, truth_f32;
+typedef int64_t truth_u64, truth_s64, truth_f64;
+#define lanes_of_u32 lanes_of_32
+#define lanes_of_s32 lanes_of_32
+#define lanes_of_f32 lanes_of_32
+#define lanes_of_u64 lanes_of_64
+#define lanes_of_s64 lanes_of_64
+#define lanes_of_f64 lanes_of_64
+
 // Adds to `bits` the lanes for which the comparison holds.
 #define MASK_LOOP(type, test)                                                       \
     do {                                                                            \
         const lane_##type *in_a = source(warp, op->a), *in_b = source(warp, op->b); \
+        truth_##type truth[LANES];                                                  \
         for (int i = 0; i < LANES; i++) {                                           \
             lane_##type a = in_a[i], b = in_b[i];                                   \
-            bits |= (uint32_t)(test) << i;                                          \
+            truth[i] = -(truth_##type)(test);                                       \
         }                                                                           \
+        bits |= lanes_of_##type(truth);                                             \
     } while (0)
 
 #define BY_RELATION(type)                            \

@@ -217,7 +217,19 @@ static enum sim_step store_release(struct sim_warp *warp, const struct sim_uop *
 
 // --- Parameters ----------------------------------------------------------------------------------
 
-// A parameter of the kernel, which is the same for all lanes.
+// A parameter of the kernel, which is the same for all lanes; first the most frequent forms.
+#define LOAD_KERNEL_PARAM(bits)                                                                    \
+    static enum sim_step load_kernel_param_##bits(struct sim_warp *warp, const struct sim_uop *op) \
+    {                                                                                              \
+        uint##bits##_t value;                                                                      \
+        memcpy(&value, warp->block->launch->params + op->offset, sizeof(value));                   \
+        lane_u##bits *out = target(warp, op->d);                                                   \
+        OVER_LANES(lane_u##bits, out, (void)0, value);                                             \
+        return STEP_NEXT;                                                                          \
+    }
+LOAD_KERNEL_PARAM(32)
+LOAD_KERNEL_PARAM(64)
+
 static enum sim_step load_kernel_param(struct sim_warp *warp, const struct sim_uop *op)
 {
     const unsigned char *from = warp->block->launch->params + op->offset;
@@ -412,8 +424,14 @@ static bool choose_load(struct sim_decoder *decoder, const struct ptx_instr *ins
             op->run = load;
             return true;
         }
-        op->run = sim_decode_kernel_param(decoder, &instr->operands[1]) ? load_kernel_param
-                                                                        : load_frame_param;
+        const bool plain =
+            op->count == 1 && op->d != NO_SLOT && fills_lanes(op) && !(op->mode & CUT16);
+        if (!sim_decode_kernel_param(decoder, &instr->operands[1]))
+            op->run = load_frame_param;
+        else
+            op->run = !plain           ? load_kernel_param
+                      : op->bytes == 8 ? load_kernel_param_64
+                                       : load_kernel_param_32;
         return true;
     }
     bool single = op->count == 1 && op->d != NO_SLOT;

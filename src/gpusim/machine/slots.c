@@ -264,6 +264,28 @@ static void note_lives(const struct slots *slots, const slot *out, struct base_a
     code->lives = lives;
 }
 
+// Records the registers, other than predicates, that may be read before they are set, and those
+// that are named but never live.
+static void note_unset(const struct slots *slots, const slot *out, struct base_arena *keeps,
+                       struct sim_code *code)
+{
+    const struct ptx_function *function = slots->function;
+    struct sim_life *unset = base_new_array(keeps, struct sim_life, function->reg_count + 1);
+    const uint64_t *live = slots->before + slots->cfg->order[0] * slots->words;
+    for (uint32_t i = 0; slots->cfg->order_count && i < slots->crossing_count; i++) {
+        const uint32_t reg = slots->crossing[i];
+        const unsigned kind = class_of(function->regs[reg]);
+        if (kind != 2 && has(live, i))
+            unset[code->unset_count++] = (struct sim_life){out[reg], 1u << kind, 0, 0};
+    }
+    for (uint32_t i = 0; i < function->reg_count; i++) {
+        const unsigned kind = class_of(function->regs[i]);
+        if (kind != 2 && !slots->first[i])
+            unset[code->unset_count++] = (struct sim_life){out[i], 1u << kind, 0, 0};
+    }
+    code->unset = unset;
+}
+
 void sim_decode_slots(const struct ptx_ssa *ssa, const struct sim_contraction *contractions,
                       struct base_arena *arena, struct base_arena *keeps, slot **out,
                       struct sim_code *code)
@@ -294,5 +316,6 @@ void sim_decode_slots(const struct ptx_ssa *ssa, const struct sim_contraction *c
     keep_passed(&slots, function->returns, function->return_count, places);
     hand_out(&slots, places, *out, code);
     note_lives(&slots, *out, keeps, code);
+    note_unset(&slots, *out, keeps, code);
     code->last_place = places - 1;
 }

@@ -284,14 +284,17 @@ static inline int16_t num_shr_s16(int16_t a, uint32_t count)
 // to 32.
 static inline uint32_t num_shf_l(uint32_t low, uint32_t high, uint32_t count, bool wrap)
 {
+    // In 32 bits, which compiles to better vector code than in 64.
     count = wrap ? count & 31 : count > 32 ? 32 : count;
-    return (uint32_t)(((uint64_t)high << 32 | low) << count >> 32);
+    const uint32_t from_high = count > 31 ? 0 : high << (count & 31);
+    return from_high | (count ? low >> ((32 - count) & 31) : 0);
 }
 
 static inline uint32_t num_shf_r(uint32_t low, uint32_t high, uint32_t count, bool wrap)
 {
     count = wrap ? count & 31 : count > 32 ? 32 : count;
-    return (uint32_t)(((uint64_t)high << 32 | low) >> count);
+    const uint32_t from_low = count > 31 ? 0 : low >> (count & 31);
+    return from_low | (count ? high << ((32 - count) & 31) : 0);
 }
 
 // --- Bits ----------------------------------------------------------------------------------------
