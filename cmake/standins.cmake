@@ -52,10 +52,12 @@ function(glint_standin name room version)
     set_property(GLOBAL APPEND PROPERTY GLINT_STANDINS ${target})
 endfunction()
 
-glint_standin_kernels(cublas level1 level3)
-set_source_files_properties(${PROJECT_SOURCE_DIR}/src/standins/cublas/launch.c PROPERTIES OBJECT_DEPENDS "${cublas_texts}")
+glint_standin_kernels(cublas level1 level3 lt)
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/standins/cublas/launch.c ${PROJECT_SOURCE_DIR}/src/standins/cublas/lt_matmul.c
+    PROPERTIES OBJECT_DEPENDS "${cublas_texts}")
 foreach(version IN ITEMS 13 12)
-    glint_standin(cublas cublas ${version} launch.c handle.c level1.c level2.c level3.c gemm.c extensions.c missing.c)
+    glint_standin(cublas cublas ${version} launch.c status.c handle.c level1.c level2.c level3.c gemm.c extensions.c missing.c)
+    glint_standin(cublasLt cublas ${version} launch.c status.c lt_descriptors.c lt_matmul.c lt_missing.c)
 endforeach()
 
 glint_standin_kernels(curand sequences)

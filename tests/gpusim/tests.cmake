@@ -31,6 +31,12 @@ if(TARGET glint_cudart_13 AND NOT CMAKE_CROSSCOMPILING)
         $<TARGET_FILE_DIR:glint_cudart_13> $<TARGET_FILE:gpusim_driver_behaviour>)
 endif()
 
+# Programs that are linked with the toolkit's libcuda.so must start.
+if(TARGET glint_cudart_13 AND NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITIZE)
+    glint_test(gpusim.driver_exports sh ${CMAKE_CURRENT_SOURCE_DIR}/gpusim/driver/test_exports.sh
+        $<TARGET_FILE_DIR:glint_cudart_13>)
+endif()
+
 # Threads that are canceled in driver calls must not leave a lock held. (The row `cancel` of the matrix also
 # records them.)
 if(TARGET glint_cudart_13)

@@ -462,6 +462,8 @@ static const char *const vendor_libraries[] = {
 static const char *const standins[] = {
     "libcublas.so.12",
     "libcublas.so.13",
+    "libcublasLt.so.12",
+    "libcublasLt.so.13",
 };
 
 const char *redirect_standin(size_t index)

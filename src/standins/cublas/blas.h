@@ -41,6 +41,8 @@ bool cublas_is_complex(enum cublas_type type);
 size_t cublas_bytes(enum cublas_type type);
 
 int cublas_status_of(CUresult result);
+const char *cublas_status_name(int status);
+const char *cublas_status_text(int status);
 
 // Reads a scalar of that type, or remembers where it is in device memory.
 struct cublas_scalar cublas_scalar(const struct cublas_handle *handle, enum cublas_type type,

@@ -112,4 +112,15 @@ struct cublas_factor {
     int32_t transpose, conjugate;
 };
 
+enum cublas_function { CUBLAS_IDENTITY, CUBLAS_RELU, CUBLAS_GELU };
+
+// D = function(D + bias), where each row has one number of the bias.
+struct cublas_epilogue {
+    struct cublas_matrix d;
+    uint64_t bias; // address; 0: none
+    int64_t bias_batch;
+    int64_t m, n;
+    int32_t function;
+};
+
 #endif
