@@ -60,6 +60,7 @@ export interface Peak {
   start: number;
   end: number | null;
   times: number;
+  device?: number; // from 0, only if memory of several devices was in use; the highest peak of each comes first
 }
 
 export interface Head {

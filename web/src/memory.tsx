@@ -121,7 +121,7 @@ export function Memory({ profile, state, search, theme }: ViewProps) {
       context.lineTo(at - 5, y(one.bytes) - 9);
       context.lineTo(at + 5, y(one.bytes) - 9);
       context.fill();
-      labels.put(`peak ${i + 1}: ${format.bytes(one.bytes)}`, at + 8, y(one.bytes) - 9, "left", palette.text, palette.background);
+      labels.put(`peak ${one.device === undefined ? i + 1 : `of device ${one.device}`}: ${format.bytes(one.bytes)}`, at + 8, y(one.bytes) - 9, "left", palette.text, palette.background);
     });
     const { achievable_peak_bytes: achievable, peak_bytes: peak } = profile.head.summary;
     if (achievable > 0 && achievable < peak) level(achievable, `achievable ${format.bytes(achievable)}`, [6, 4]);

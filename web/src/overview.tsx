@@ -4,7 +4,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { hasTimes } from "./clock";
-import type { Finding } from "./data";
+import type { Finding, Peak } from "./data";
 import * as format from "./format";
 import { matches, Words, type ViewProps } from "./parts";
 import { go, link } from "./state";
@@ -51,6 +51,13 @@ function Time({ profile }: ViewProps) {
   );
 }
 
+// Where the highest peak was reached, or with several devices, what of it is on which.
+function peakNote(peaks: Peak[]): string {
+  const first = peaks.filter((one, i) => one.device !== undefined && peaks.findIndex((other) => other.device === one.device) === i);
+  if (first.length) return first.map((one) => `${format.bytes(one.bytes)} on device ${one.device}`).join(", ");
+  return `reached by call ${peaks[0]?.start ?? "?"}`;
+}
+
 function Headline(props: ViewProps) {
   const { profile } = props;
   const { peak_bytes: peak, achievable_peak_bytes: achievable, least_peak_bytes: least, lowers_peak, run_ns: run, achievable_run_ns: after } = profile.head.summary;
@@ -73,7 +80,7 @@ function Headline(props: ViewProps) {
       </p>
       {peak > 0 && (
         <>
-          <Bar label="peak" value={peak} most={peak} class="is-peak" note={`reached by call ${profile.head.peaks[0]?.start ?? "?"}`} />
+          <Bar label="peak" value={peak} most={peak} class="is-peak" note={peakNote(profile.head.peaks)} />
           <Bar label="achievable" value={achievable} most={peak} class="is-achievable" note="all findings followed" />
           <Bar label="lower bound" value={least} most={peak} class="is-least" note="no layout needs less" />
         </>

@@ -7,6 +7,7 @@
 #include "driver.h"
 #include "memory.h"
 #include "op.h"
+#include "pool.h"
 #include "stream.h"
 
 // Copies the allocation at an address. For a variable of a module, fills it from the machine's
@@ -38,12 +39,19 @@ static bool is_host(const struct driver_allocation *allocation)
     return allocation->kind == DRIVER_MEMORY_HOST || allocation->kind == DRIVER_MEMORY_REGISTERED;
 }
 
-// Returns whether kernels of the current context's device may access the memory.
-static bool accesses(CUdeviceptr ptr)
+// Returns whether kernels of the current context's device may access the memory. That of a pool is
+// no object of the machine before its stream reaches the allocation.
+static bool accesses(CUdeviceptr ptr, const struct driver_allocation *allocation)
 {
     struct driver_context *context;
-    return driver_current_any(&context) != CUDA_SUCCESS ||
-           sim_object_admits(context->device->machine, ptr);
+    if (driver_current_any(&context) != CUDA_SUCCESS)
+        return true;
+    if (!allocation->pool)
+        return sim_object_admits(context->device->machine, ptr);
+    driver_lock();
+    const uint32_t admitted = driver_pool_admitted(allocation->pool);
+    driver_unlock();
+    return admitted >> driver_ordinal(context->device) & 1;
 }
 
 static CUresult answer(void *data, CUpointer_attribute attribute, CUdeviceptr ptr,
@@ -88,8 +96,8 @@ static CUresult answer(void *data, CUpointer_attribute attribute, CUdeviceptr pt
         *(unsigned long long *)data = 0;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-        *(unsigned *)data = accesses(ptr) ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE
-                                          : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;
+        *(unsigned *)data = accesses(ptr, allocation) ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE
+                                                      : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
         *(CUmemoryPool *)data = (CUmemoryPool)allocation->pool;
