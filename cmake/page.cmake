@@ -6,7 +6,7 @@
 find_program(GLINT_NPM NAMES npm)
 find_program(GLINT_NODE NAMES node)
 set(page_folder ${PROJECT_BINARY_DIR}/web)
-set(page_texts ${page_folder}/page.js.inc ${page_folder}/page.css.inc)
+set(page_texts ${page_folder}/page.js.inc ${page_folder}/page.css.inc ${page_folder}/job.js.inc ${page_folder}/job.css.inc)
 if(GLINT_NPM AND GLINT_NODE)
     file(GLOB page_sources CONFIGURE_DEPENDS web/src/* web/build web/*.mjs web/*.json)
     add_custom_command(OUTPUT ${page_texts}

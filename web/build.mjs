@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bundles the page and writes it as C string literals, one per line. web/build runs this in the build folder.
+// Bundles the page of a profile and that of a job, and writes them as C string literals, one per line. web/build runs this in the build folder.
 import { build } from "esbuild";
 import { readFileSync, writeFileSync } from "node:fs";
 
@@ -9,7 +9,7 @@ const licence = readFileSync("node_modules/preact/LICENSE", "utf8").trim();
 if (licence.includes("*/")) throw new Error("preact's licence would end its comment");
 
 await build({
-  entryPoints: { page: "src/main.tsx" },
+  entryPoints: { page: "src/main.tsx", job: "src/job.tsx" },
   outdir: ".",
   bundle: true,
   minify: true,
@@ -22,7 +22,7 @@ await build({
   banner: { js: `/*! With preact ${version}, under this licence:\n\n${licence}\n*/` },
 });
 
-for (const name of ["page.js", "page.css"]) {
+for (const name of ["page.js", "page.css", "job.js", "job.css"]) {
   const text = readFileSync(name, "utf8");
   if (/<\/(script|style)/i.test(text)) throw new Error(`${name} would end its element`);
   const pieces = text.match(/[^]{1,200}/g) ?? [""];

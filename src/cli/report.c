@@ -357,6 +357,22 @@ static enum base_code write_job_text(const struct cli_report_request *request, s
                            error);
 }
 
+// Pages of ranks are searched for in the folder of the page.
+static enum base_code write_job_html(const struct cli_report_request *request, struct profile *job,
+                                     struct cli_output *output, struct base_error *error)
+{
+    const char *slash = request->output ? strrchr(request->output, '/') : NULL;
+    struct base_buf folder = {0};
+    if (request->output)
+        base_buf_printf(&folder, "%.*s", slash ? (int)(slash - request->output) + 1 : 1,
+                        slash ? request->output : ".");
+    enum base_code code = folder.failed ? base_no_memory(error)
+                                        : report_job_html(job, request->rules, folder.text,
+                                                          cli_output_put, output, error);
+    base_buf_fini(&folder);
+    return code;
+}
+
 static enum base_code write_job_json(const struct cli_report_request *request, struct profile *job,
                                      struct cli_output *output, struct base_error *error)
 {
@@ -374,7 +390,7 @@ static const struct format {
 } formats[] = {
     {"text", write_text, write_job_text, "txt"},
     {"json", write_json, write_job_json, "json"},
-    {"html", write_html, NULL, "html htm"},
+    {"html", write_html, write_job_html, "html htm"},
     {"sarif", write_sarif, write_job_sarif, "sarif"},
     {"github", write_github, write_job_github, ""},
     {"perfetto", write_perfetto, NULL, "perfetto pftrace perfetto-trace"},

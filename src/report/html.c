@@ -220,33 +220,48 @@ static const char before_data[] =
 static const char before_script[] = "}</script>\n<script>\n";
 static const char after_script[] = "</script>\n</body>\n</html>\n";
 
+size_t page_room(const char *style, const char *script)
+{
+    return PAGE_BYTES - strlen(script) - strlen(style) - sizeof(before_style) -
+           sizeof(before_data) - sizeof(before_script) - sizeof(after_script);
+}
+
+enum base_code page_write(const char *style, const char *script, const struct base_buf *members,
+                          report_write *write, void *user, struct base_error *error)
+{
+    const bool good =
+        write(user, before_style, sizeof(before_style) - 1) && write(user, style, strlen(style)) &&
+        write(user, before_data, sizeof(before_data) - 1) &&
+        write(user, members->text, members->length) &&
+        write(user, before_script, sizeof(before_script) - 1) &&
+        write(user, script, strlen(script)) && write(user, after_script, sizeof(after_script) - 1);
+    return good ? BASE_OK : base_fail(error, BASE_IO, "the output could not be written");
+}
+
+enum base_code page_check_script(const char *script, struct base_error *error)
+{
+    BASE_RETURN_IF(!script, error, BASE_UNSUPPORTED,
+                   "this glint was built without the page: install npm (nodejs) and build again, "
+                   "with network access for its packages");
+    return BASE_OK;
+}
+
 enum base_code report_html(struct profile *profile, const struct report_rules *rules,
                            report_write *write, void *user, struct base_error *error)
 {
-    if (!page_script)
-        return base_fail(error, BASE_UNSUPPORTED,
-                         "this glint was built without the page: install npm (nodejs) and build "
-                         "again, with network access for its packages");
+    enum base_code code = page_check_script(page_script, error);
+    if (code != BASE_OK)
+        return code;
     struct report_data data = {.wants_flow = true};
     struct page page = {.data = &data, .profile = profile};
     base_arena_init(&page.arena, 0);
-    enum base_code code = report_data_load_by(&data, profile, rules, error);
+    code = report_data_load_by(&data, profile, rules, error);
     if (code == BASE_OK) {
-        page.left = PAGE_BYTES - strlen(page_script) - strlen(page_style) - sizeof(before_style) -
-                    sizeof(before_data) - sizeof(before_script) - sizeof(after_script);
+        page.left = page_room(page_style, page_script);
         code = put_sections(&page, error);
     }
-    if (code == BASE_OK) {
-        bool good = write(user, before_style, sizeof(before_style) - 1) &&
-                    write(user, page_style, strlen(page_style)) &&
-                    write(user, before_data, sizeof(before_data) - 1) &&
-                    write(user, page.out.text, page.out.length) &&
-                    write(user, before_script, sizeof(before_script) - 1) &&
-                    write(user, page_script, strlen(page_script)) &&
-                    write(user, after_script, sizeof(after_script) - 1);
-        if (!good)
-            code = base_fail(error, BASE_IO, "the output could not be written");
-    }
+    if (code == BASE_OK)
+        code = page_write(page_style, page_script, &page.out, write, user, error);
     base_buf_fini(&page.out);
     base_map_fini(&page.texts);
     base_array_fini(&page.text_rows);

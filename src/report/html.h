@@ -112,6 +112,15 @@ enum base_code page_put_paths(struct page *page, struct base_error *error); // h
 
 // html_bundle.c: the page's program and style; NULL if glint was built without the page.
 extern const char *const page_script, *const page_style;
+extern const char *const page_job_script, *const page_job_style; // of a job
+
+// html.c: fails with BASE_UNSUPPORTED if there is no script.
+enum base_code page_check_script(const char *script, struct base_error *error);
+// Writes the whole page around the members of its data. Fails with BASE_IO.
+enum base_code page_write(const char *style, const char *script, const struct base_buf *members,
+                          report_write *write, void *user, struct base_error *error);
+// Returns how many bytes are left for the members.
+size_t page_room(const char *style, const char *script);
 
 // Returns how many bytes a number takes in a column.
 static inline size_t page_digits(uint64_t value)

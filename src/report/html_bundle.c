@@ -10,5 +10,14 @@ static const char style[] = ""
 #include "page.css.inc"
     ;
 
+static const char job_text[] = ""
+#include "job.js.inc"
+    ;
+static const char job_look[] = ""
+#include "job.css.inc"
+    ;
+
+const char *const page_job_script = sizeof(job_text) > 1 ? job_text : NULL;
+const char *const page_job_style = job_look;
 const char *const page_script = sizeof(script) > 1 ? script : NULL;
 const char *const page_style = style;

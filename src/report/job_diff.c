@@ -174,13 +174,13 @@ static void judge(struct report_job_diff *diff, struct report_job_change *item)
 
 // --- Matching ------------------------------------------------------------------------------------
 
-struct matching {
+struct job_matching {
     struct report_job_diff *diff;
     BASE_ARRAY(struct report_job_change) items[2]; // of old and new, one side each
     BASE_ARRAY(bool) paired[2];
 };
 
-static void add(struct matching *matching, unsigned which, enum report_diff_kind kind,
+static void add(struct job_matching *matching, unsigned which, enum report_diff_kind kind,
                 const struct report_job_row *row, const struct report_job_finding *finding)
 {
     struct report_job_change *item = base_array_push(&matching->items[which]);
@@ -194,7 +194,7 @@ static void add(struct matching *matching, unsigned which, enum report_diff_kind
     *paired = false;
 }
 
-static void collect(struct matching *matching, unsigned which)
+static void collect(struct job_matching *matching, unsigned which)
 {
     static const enum report_diff_kind kinds[REPORT_JOB_KINDS] = {
         [REPORT_JOB_KERNEL] = REPORT_DIFF_KERNEL,
@@ -211,7 +211,7 @@ static void collect(struct matching *matching, unsigned which)
 }
 
 // Pairs what has equal keys and is not paired yet. Of several with one key, the first are paired.
-static void pair(struct matching *matching, bool with_lines)
+static void pair(struct job_matching *matching, bool with_lines)
 {
     struct report_job_diff *diff = matching->diff;
     struct base_map known = {0};
@@ -273,7 +273,7 @@ static int by_change(const void *one, const void *other)
 
 static void match(struct report_job_diff *diff)
 {
-    struct matching matching = {.diff = diff};
+    struct job_matching matching = {.diff = diff};
     collect(&matching, 0);
     collect(&matching, 1);
     pair(&matching, true);

@@ -225,53 +225,16 @@ static void put_findings(struct job_text *text)
 
 // --- Differences ---------------------------------------------------------------------------------
 
-static const char *const measure_words[REPORT_JOB_KINDS][REPORT_JOB_MEASURES] = {
-    [REPORT_JOB_KERNEL] = {"launches", "GPU time"},
-    [REPORT_JOB_WAIT] = {"waits", "waiting"},
-    [REPORT_JOB_OBJECT] = {"objects", "bytes", "at the peak"},
-    [REPORT_JOB_COPY] = {"copies", "copied", "GPU time"}};
-
-// Adds ": rank 2 14.9 ms, median 1.5 ms".
-static void put_outliers(struct job_text *text, enum report_job_kind kind,
-                         const struct report_job_row *row, struct base_buf *out)
-{
-    enum { SCREEN_OUTLIERS = 2 };
-    const size_t kept =
-        row->outlier_count < REPORT_JOB_OUTLIERS ? row->outlier_count : REPORT_JOB_OUTLIERS;
-    const size_t most = text->choice->verbose || kept < SCREEN_OUTLIERS ? kept : SCREEN_OUTLIERS;
-    for (size_t i = 0; i < most; i++) {
-        base_buf_puts(out, i ? ", " : ": ");
-        report_job_put_name(text->job, row->outliers[i].profile, out);
-        base_buf_putc(out, ' ');
-        report_job_put_measure(kind, row->main, row->outliers[i].value, out);
-    }
-    if (row->outlier_count > most)
-        base_buf_printf(out, ", %zu more", row->outlier_count - most);
-    base_buf_puts(out, "; median ");
-    report_job_put_measure(kind, row->main, row->measures[row->main].median, out);
-}
-
 static void put_difference(struct job_text *text, enum report_job_kind kind,
                            const struct report_job_row *row)
 {
-    const struct report_job_spread *spread = &row->measures[row->main];
+    enum { SCREEN_OUTLIERS = 2 };
     struct base_buf line = {0};
     base_buf_puts(&line, kind == REPORT_JOB_KERNEL ? "  kernel " : "  ");
     report_job_put_row(kind, row, &line);
-    base_buf_printf(&line, ", %s", measure_words[kind][row->main]);
-    if (row->outlier_count) {
-        put_outliers(text, kind, row, &line);
-    } else { // none is far from the median, but the least and the most are far apart
-        base_buf_puts(&line, ": ");
-        report_job_put_measure(kind, row->main, spread->least, &line);
-        base_buf_puts(&line, " (");
-        report_job_put_name(text->job, spread->least_at, &line);
-        base_buf_puts(&line, ") to ");
-        report_job_put_measure(kind, row->main, spread->most, &line);
-        base_buf_puts(&line, " (");
-        report_job_put_name(text->job, spread->most_at, &line);
-        base_buf_putc(&line, ')');
-    }
+    base_buf_puts(&line, ", ");
+    report_job_put_difference(text->job, kind, row,
+                              text->choice->verbose ? REPORT_JOB_OUTLIERS : SCREEN_OUTLIERS, &line);
     put_line(text, &line);
 }
 

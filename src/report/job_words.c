@@ -152,6 +152,44 @@ void report_job_put_worth(const struct report_job *job, const struct report_job_
     }
 }
 
+static const char *const measure_words[REPORT_JOB_KINDS][REPORT_JOB_MEASURES] = {
+    [REPORT_JOB_KERNEL] = {"launches", "GPU time"},
+    [REPORT_JOB_WAIT] = {"waits", "waiting"},
+    [REPORT_JOB_OBJECT] = {"objects", "bytes", "at the peak"},
+    [REPORT_JOB_COPY] = {"copies", "copied", "GPU time"}};
+
+void report_job_put_difference(const struct report_job *job, enum report_job_kind kind,
+                               const struct report_job_row *row, size_t most, struct base_buf *out)
+{
+    const struct report_job_spread *spread = &row->measures[row->main];
+    const size_t kept = row->outlier_count < REPORT_JOB_OUTLIERS ? row->outlier_count
+                                                                 : REPORT_JOB_OUTLIERS,
+                 shown = kept < most ? kept : most;
+    base_buf_printf(out, "%s: ", measure_words[kind][row->main]);
+    for (size_t i = 0; i < shown; i++) {
+        base_buf_puts(out, i ? ", " : "");
+        report_job_put_name(job, row->outliers[i].profile, out);
+        base_buf_putc(out, ' ');
+        report_job_put_measure(kind, row->main, row->outliers[i].value, out);
+    }
+    if (row->outlier_count > shown)
+        base_buf_printf(out, ", %zu more", row->outlier_count - shown);
+    if (row->outlier_count) {
+        base_buf_puts(out, "; median ");
+        report_job_put_measure(kind, row->main, spread->median, out);
+        return;
+    }
+    // None is far from the median, but the least and the most are far apart.
+    report_job_put_measure(kind, row->main, spread->least, out);
+    base_buf_puts(out, " (");
+    report_job_put_name(job, spread->least_at, out);
+    base_buf_puts(out, ") to ");
+    report_job_put_measure(kind, row->main, spread->most, out);
+    base_buf_puts(out, " (");
+    report_job_put_name(job, spread->most_at, out);
+    base_buf_putc(out, ')');
+}
+
 // --- Problems ------------------------------------------------------------------------------------
 
 struct problems {

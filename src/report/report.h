@@ -112,6 +112,11 @@ enum base_code report_job_text(struct profile *job, const struct report_rules *r
 
 enum base_code report_job_json(struct profile *job, const struct report_rules *rules,
                                report_write *write, void *user, struct base_error *error);
+// The page links to the pages of ranks that are in the folder: NAME.html for a profile that was
+// merged as NAME.glint. Folder NULL: there are none.
+enum base_code report_job_html(struct profile *job, const struct report_rules *rules,
+                               const char *folder, report_write *write, void *user,
+                               struct base_error *error);
 enum base_code report_job_sarif(struct profile *job, const struct report_rules *rules,
                                 const char *source_root, report_write *write, void *user,
                                 struct base_error *error);

@@ -8,4 +8,5 @@ target_link_libraries(job_write_ranks PRIVATE glint_profile)
 
 if(NOT CMAKE_CROSSCOMPILING)
     glint_test(job.schema sh ${CMAKE_CURRENT_SOURCE_DIR}/job/schema.sh $<TARGET_FILE:job_write_ranks>)
+    glint_test(job.page sh ${CMAKE_CURRENT_SOURCE_DIR}/job/page.sh $<TARGET_FILE:job_write_ranks>)
 endif()
