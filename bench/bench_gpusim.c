@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures how fast the simulated GPU runs kernels: naive sgemm compared with the same three
-// loops in C, on one and on two workers, and two kernels of other kinds: a divergent one (graph
-// search) and one with shared memory and barriers (tiled sgemm). Ratios are from one run. Also
-// measures the memory for these, and for launches that fill a device.
+// loops in C, on one and on two workers, and kernels of other kinds: divergent ones (graph search,
+// long loops), ones with shared memory and barriers (tiled sgemm, dot product), and one with small
+// blocks (saxpy). Ratios are from one run. Also measures the memory for these, and for launches
+// that fill a device.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
