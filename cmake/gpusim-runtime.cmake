@@ -6,7 +6,7 @@
 file(GLOB sources CONFIGURE_DEPENDS src/gpusim/runtime/*.c)
 list(TRANSFORM sources REPLACE "${PROJECT_SOURCE_DIR}/src/" "" OUTPUT_VARIABLE glint_runtime_sources)
 set(per_thread ${PROJECT_BINARY_DIR}/gpusim/runtime_per_thread.c)
-add_library(glint_runtime OBJECT ${sources} ${per_thread} src/gpusim/calls/calls.c src/gpusim/locks.c)
+add_library(glint_runtime OBJECT ${sources} ${per_thread} src/gpusim/calls/calls.c src/gpusim/calls/reasons.c src/gpusim/locks.c)
 # The function that the program called must stay on the call path: the recorder names the call after it.
 set(glint_runtime_options -fno-optimize-sibling-calls)
 target_compile_options(glint_runtime PRIVATE ${glint_runtime_options})

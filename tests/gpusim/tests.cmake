@@ -33,6 +33,8 @@ endif()
 
 # Programs that are linked with the toolkit's libcuda.so must start.
 if(TARGET glint_cudart_13 AND NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITIZE)
+    glint_test(gpusim.refusals sh ${CMAKE_CURRENT_SOURCE_DIR}/gpusim/driver/test_refusals.sh
+        $<TARGET_FILE_DIR:glint_cudart_13>)
     glint_test(gpusim.driver_exports sh ${CMAKE_CURRENT_SOURCE_DIR}/gpusim/driver/test_exports.sh
         $<TARGET_FILE_DIR:glint_cudart_13>)
 endif()

@@ -11,6 +11,7 @@
 
 #include "driver.h"
 #include "gpusim/calls/calls.h"
+#include "gpusim/calls/reasons.h"
 #include "memory.h"
 #include "missing.h"
 
@@ -89,7 +90,7 @@ void driver_end_if_strict(const char *what)
 
 CUresult driver_not_there(const char *function)
 {
-    driver_say_once("simulated GPU: %s is not implemented", function);
+    driver_say_once("simulated GPU: %s is not implemented%s", function, calls_reason(function));
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 

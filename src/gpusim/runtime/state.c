@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "gpusim/calls/calls.h"
+#include "gpusim/calls/reasons.h"
 #include "gpusim/locks.h"
 #include "runtime.h"
 
@@ -110,7 +111,8 @@ cudaError_t runtime_missing(const char *name)
     base_map_put(&runtime.reported, base_hash(name, strlen(name)), &added);
     gpusim_unlock(&runtime.lock, GPUSIM_RANK_RUNTIME);
     if (added)
-        fprintf(stderr, "glint: simulated GPU: %s is not implemented\n", name);
+        fprintf(stderr, "glint: simulated GPU: %s is not implemented%s\n", name,
+                calls_reason(name));
     return runtime_end(cudaErrorNotSupported);
 }
 
