@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuBLAS in the matrix of recorded programs. The library's kernels have no PTX, so this program
-// needs a GPU. It prints a checksum of a product of integer matrices, which is exact in any order.
+// cuBLAS in the matrix of recorded programs: NVIDIA's library on a GPU, and its stand-in on the simulated one. The program
+// prints a checksum of a product of integer matrices, which is exact in any order.
 #include <cublas_v2.h>
 #include <stdint.h>
 #include <stdio.h>
