@@ -55,7 +55,7 @@ mv home/.triton/cache cache
 # Not what belongs to other code, or what anybody may write.
 export TRITON_CACHE_DIR="$work/cache"
 lay && sed 's/add.s32 \t%r14/sub.s32 \t%r14/' "$ptx" >cache/HASH/add_kernel.ptx
-! cmp -s "$ptx" cache/HASH/add_kernel.ptx
+if cmp -s "$ptx" cache/HASH/add_kernel.ptx; then echo "nothing was changed" && exit 1; fi
 check none data add_kernel.cubin
 lay && printf x >>cache/HASH/add_kernel.cubin
 check none data add_kernel.cubin
@@ -74,3 +74,14 @@ lay && rm cache/HASH/add_kernel.ptx && ln -s "$ptx" cache/HASH/add_kernel.ptx
 check none data add_kernel.cubin
 lay
 check lines data add_kernel.cubin
+
+# A cubin that ptxas made, alone and in a fatbin.
+if command -v ptxas >/dev/null && ptxas -lineinfo -arch=sm_90a -o add_kernel.cubin "$ptx" 2>log; then
+    lay
+    check lines data add_kernel.cubin
+    if command -v fatbinary >/dev/null &&
+        fatbinary --64 --compress=false --create=all.fatbin --image3=kind=elf,sm=90a,file=add_kernel.cubin 2>log; then
+        check none data all.fatbin
+        echo "with a cubin of ptxas, alone and in a fatbin"
+    fi
+fi

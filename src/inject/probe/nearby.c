@@ -30,6 +30,7 @@
 enum {
     MOST_FOLDERS = 1 << 16, // of the cache, in one search
     MOST_CANDIDATES = 64,   // cubins of the right name and size that are compared
+    MOST_KERNELS = 4,       // of a cubin whose files are looked for
     MOST_BYTES = 64 << 20,  // of a text
     MOST_NAME = 150,        // characters of a kernel's name in that of its files
     MOST_MS = 50,           // of one search
@@ -42,7 +43,7 @@ struct nearby_search {
     const char *copy;
     char cubin_name[MOST_NAME + 8], ptx_name[MOST_NAME + 8];
     uint64_t until_ns;
-    unsigned candidates;
+    unsigned kernels, candidates;
     char *found;
     size_t length;
 };
@@ -237,12 +238,17 @@ static void look_beside(struct nearby_search *search, const char *path)
 
 // --- The search ----------------------------------------------------------------------------------
 
-static bool name_files(void *user, const char *kernel)
+// Looks for the files of this kernel. Triton's cubins have one.
+static bool look_for(void *user, const char *kernel)
 {
     struct nearby_search *search = user;
+    if (search->kernels++ == MOST_KERNELS)
+        return false;
     snprintf(search->cubin_name, sizeof(search->cubin_name), "%.*s.cubin", MOST_NAME, kernel);
     snprintf(search->ptx_name, sizeof(search->ptx_name), "%.*s.ptx", MOST_NAME, kernel);
-    return false; // Triton's cubins have one kernel
+    if (!strchr(search->cubin_name, '/'))
+        look_in_cache(search);
+    return !search->found && core_now_ns() < search->until_ns;
 }
 
 char *probe_nearby_find(const struct fatbin_entry *cubin, const char *path, const char *copy,
@@ -257,9 +263,8 @@ char *probe_nearby_find(const struct fatbin_entry *cubin, const char *path, cons
         return NULL;
     if (path)
         look_beside(&search, path);
-    if (!search.found && fatbin_each_kernel(cubin, name_files, &search, &error) == BASE_OK &&
-        *search.cubin_name && !strchr(search.cubin_name, '/'))
-        look_in_cache(&search);
+    if (!search.found)
+        fatbin_each_kernel(cubin, look_for, &search, &error);
     atomic_fetch_add(spent_ns, core_now_ns() - start_ns);
     *length = search.length;
     return search.found;
