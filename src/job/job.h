@@ -83,6 +83,7 @@ enum job_role { JOB_KEY, JOB_SUM, JOB_MOST, JOB_FIRST };
 #define JOB_PEAK_COLUMNS(C)  \
     C(profile, PROFILE, KEY) \
     C(level, NUMBER, KEY)    \
+    C(device, NUMBER, FIRST) \
     C(bytes, NUMBER, FIRST)  \
     C(times, NUMBER, FIRST)
 

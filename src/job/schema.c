@@ -52,7 +52,7 @@ const char job_views[] =
     " all_waits, " TEXT_OF("recorded") " AS recorded, by_probes, by_arguments, unobserved, probes_ns, arguments_ns, unobserved_ns FROM profiles;"
     "CREATE VIEW v_devices AS SELECT profile, " RANK ", ordinal, " TEXT_OF("name") " AS name, "
     TEXT_OF("uuid") " AS uuid, major, minor, multiprocessors, memory_bytes FROM devices x;"
-    "CREATE VIEW v_peaks AS SELECT profile, " RANK ", level, bytes, times FROM peaks x;"
+    "CREATE VIEW v_peaks AS SELECT profile, " RANK ", level, device, bytes, times FROM peaks x;"
     "CREATE VIEW v_kernels AS SELECT profile, " RANK ", " TEXT_OF("kernel") " AS kernel, launches, timed, gpu_ns,"
     " longest_ns FROM kernels x;"
     "CREATE VIEW v_objects AS SELECT profile, " RANK ", " TEXT_OF("name") " AS name, " TEXT_OF("kind") " AS kind, "

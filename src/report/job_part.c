@@ -131,7 +131,7 @@ static void put_profile(struct parting *of)
         [JOB_PROFILES_launches] = job_number(data->launches),
         [JOB_PROFILES_objects] = job_number(data->objects.count),
         [JOB_PROFILES_dropped] = job_number(data->dropped_count),
-        [JOB_PROFILES_peak_bytes] = job_number(data->peak_count ? data->peaks[0].bytes : 0),
+        [JOB_PROFILES_peak_bytes] = job_number(data->peak_bytes),
         [JOB_PROFILES_achievable_bytes] = job_number(analyze_achievable_peak(data->analysis)),
         [JOB_PROFILES_run_ns] = number_if(real && run_ns, run_ns),
         [JOB_PROFILES_possible_ns] = number_if(real && report_shortens_run(data), time->after_ns),
@@ -169,12 +169,15 @@ static void put_facts(struct parting *of)
                 [JOB_DEVICES_multiprocessors] = job_number(device->multiprocessors),
                 [JOB_DEVICES_memory_bytes] = job_number(device->memory_bytes)});
     }
-    for (size_t i = 0; i < data->peak_count; i++)
+    for (size_t i = 0; i < data->peak_count; i++) {
+        const struct analyze_peak *peak = &data->peaks[i];
         put(of, JOB_PEAKS,
             (struct job_cell[JOB_PEAKS_COUNT]){[JOB_PEAKS_level] = job_number(i + 1),
-                                               [JOB_PEAKS_bytes] = job_number(data->peaks[i].bytes),
-                                               [JOB_PEAKS_times] =
-                                                   job_number(data->peaks[i].times)});
+                                               [JOB_PEAKS_device] =
+                                                   number_if(peak->device, peak->device - 1),
+                                               [JOB_PEAKS_bytes] = job_number(peak->bytes),
+                                               [JOB_PEAKS_times] = job_number(peak->times)});
+    }
     for (size_t i = 0; i < data->notes.count; i++)
         put(of, JOB_NOTES,
             (struct job_cell[JOB_NOTES_COUNT]){
@@ -274,7 +277,7 @@ static void put_objects(struct parting *of)
     for (size_t i = 0; i < data->objects.count && !of->failed; i++) {
         const struct report_object *object = &data->objects.items[i];
         struct object_sum *sum = sum_of(of, object);
-        const bool at_peak = data->peak_count && report_is_in_peak(object, &data->peaks[0]);
+        const bool at_peak = report_is_in_highest(data, object);
         if (!sum)
             break;
         sum->count++;

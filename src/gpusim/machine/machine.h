@@ -408,7 +408,7 @@ struct sim_device {
     const struct sim_preset *preset;
     struct log_file *log;
     struct sim_memory *memory;
-    uint32_t number;       // in the machine, from 0
+    uint32_t number; // in the machine, from 0
     // Set before the first launch: see sim_device_set_lenient(). NULL: invalid accesses end
     // launches.
     bool (*is_mapped)(uint64_t address, uint64_t size_bytes);
