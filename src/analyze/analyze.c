@@ -97,9 +97,11 @@ static enum base_code find_peaks(struct analysis *analysis, struct base_error *e
     const size_t rounds = many ? device_count : 1, most = wanted ? wanted : 1;
     struct analyze_life *lives = calloc(model->objects.count + 1, sizeof(*lives));
     analysis->peaks = calloc(most * rounds, sizeof(*analysis->peaks));
+    if (!lives || !analysis->peaks) {
+        free(lives);
+        return base_no_memory(error);
+    }
     enum base_code code = BASE_OK;
-    if (!lives || !analysis->peaks)
-        code = base_no_memory(error);
     for (size_t i = 0; i < rounds && code == BASE_OK; i++) {
         size_t found = 0;
         struct analyze_peak *peaks = analysis->peaks + analysis->peak_count;
