@@ -327,7 +327,7 @@ static void make_rotation(double *a, double *b, double *c, double *s)
                                       real *s)                                                 \
     {                                                                                          \
         CUBLAS_CHECK(handle, a &&b &&c &&s);                                                   \
-        real x, y;                                                                             \
+        real x = 0, y = 0;                                                                     \
         int status = fetch(handle, &x, a, sizeof(x));                                          \
         if (!status)                                                                           \
             status = fetch(handle, &y, b, sizeof(y));                                          \
@@ -349,7 +349,7 @@ ROTG(D, double)
                                       real *s)                                                 \
     {                                                                                          \
         CUBLAS_CHECK(handle, a &&b &&c &&s);                                                   \
-        real x[2], y[2];                                                                       \
+        real x[2] = {0}, y[2] = {0};                                                           \
         int status = fetch(handle, x, a, sizeof(x));                                           \
         if (!status)                                                                           \
             status = fetch(handle, y, b, sizeof(y));                                           \
