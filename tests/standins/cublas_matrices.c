@@ -36,8 +36,9 @@ static void products_of_all_sizes_and_operations(void **unused)
         const char type = types[which % 4];
         const int a_op = (int)(which / 4 % 3), b_op = (int)(which / 12 % 3);
         const int lda = (a_op == N ? m : k) + 3, ldb = (b_op == N ? k : n) + 2, ldc = m + 1;
-        const size_t a_count = (size_t)(lda * (a_op == N ? k : m)),
-                     b_count = (size_t)(ldb * (b_op == N ? n : k)), c_count = (size_t)(ldc * n);
+        const size_t a_count = (size_t)lda * (size_t)(a_op == N ? k : m),
+                     b_count = (size_t)ldb * (size_t)(b_op == N ? n : k),
+                     c_count = (size_t)ldc * (size_t)n;
         const void *const alpha = scalar(type, at_alpha(type)), *const beta = scalar(type, 3);
         fill(type, a, a_count);
         fill(type, b, b_count);
@@ -62,7 +63,7 @@ static void products_without_beta_do_not_read_their_result(void **unused)
             c[i] = NAN;
             wanted[i] = n;
         }
-        const size_t count = (size_t)(n * n);
+        const size_t count = (size_t)n * (size_t)n;
         CUdeviceptr da = upload('S', a, count), db = upload('S', b, count),
                     dc = upload('S', c, count);
         CALL(function("cublasSgemm_v2")(handle, N, N, n, n, n, scalar('S', 1), da, n, db, n,
@@ -323,7 +324,8 @@ static void batches_are_factored_and_inverted(void **unused)
                 number sum = 0;
                 for (int k = 0; k < ORDER; k++)
                     sum += a[member * COUNT + row + k * ORDER] *
-                           unpack(*type, bytes, (size_t)(member * COUNT + k + column * ORDER));
+                           unpack(*type, bytes,
+                                  (size_t)member * COUNT + (size_t)k + (size_t)column * ORDER);
                 assert_true(cabs(sum - (row == column)) < bound);
                 assert_int_equal(found[member], 0);
             }

@@ -5,10 +5,10 @@
 
 #include "blas.h"
 
-const char cublas_level1_ptx[] =
+const char cublas_level1_ptx[] = ""
 #include "cublas_level1.ptx.inc"
     ;
-const char cublas_level3_ptx[] =
+const char cublas_level3_ptx[] = ""
 #include "cublas_level3.ptx.inc"
     ;
 

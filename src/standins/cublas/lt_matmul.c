@@ -4,7 +4,7 @@
 
 #include "lt.h"
 
-static const char lt_ptx[] =
+static const char lt_ptx[] = ""
 #include "cublas_lt.ptx.inc"
     ;
 

@@ -5,7 +5,7 @@
 
 #include "plan.h"
 
-static const char transform_ptx[] =
+static const char transform_ptx[] = ""
 #include "cufft_transform.ptx.inc"
     ;
 

@@ -5,7 +5,7 @@
 #include "standins/common/common.h"
 #include "start.h"
 
-static const char sequences_ptx[] =
+static const char sequences_ptx[] = ""
 #include "curand_sequences.ptx.inc"
     ;
 

@@ -53,7 +53,7 @@ static void start_xorwow(uint32_t columns, uint64_t seed, uint64_t offset,
     struct curand_state state = {{123456789u + x, 362436069u ^ x, 521288629u + y, 88675123u ^ y,
                                   5783321u + x, 6615241u + y + x}};
     const uint64_t steps = offset / columns;
-    struct bit_map map;
+    struct bit_map map = {{{0}}};
     step_of_xorwow(&map);
     struct bit_map power = map;
     for (uint64_t left = steps; left; left >>= 1) { // the same for all columns, as the maps commute

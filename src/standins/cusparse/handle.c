@@ -5,7 +5,7 @@
 
 #include "sparse.h"
 
-static const char sparse_ptx[] =
+static const char sparse_ptx[] = ""
 #include "cusparse_sparse.ptx.inc"
     ;
 
