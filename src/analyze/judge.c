@@ -156,7 +156,13 @@ static void take_use(struct judging *judging, uint32_t index)
         return;
     }
     enum analyze_judgement judgement = ANALYZE_UNKNOWN;
-    if (!is_seen(use)) {
+    bool known = is_seen(use);
+    if (known && use->is_partial && (wait != own || is_late(judging, wait, use))) {
+        // What was not watched may have been used before, and then needed the first wait.
+        known = false;
+        wait = own;
+    }
+    if (!known) {
         analyze_wait_unknown(waits, wait, why_unknown(waits->model, use));
     } else {
         judgement = is_late(judging, wait, use) ? ANALYZE_LATE : ANALYZE_NEEDED;
@@ -164,7 +170,7 @@ static void take_use(struct judging *judging, uint32_t index)
     }
     analyze_judge_wait(waits, wait, judgement);
     struct pair *pair = use->copy == ANALYZE_NONE ? NULL : pair_of(judging, use->sync, use->copy);
-    if (pair && is_seen(use)) {
+    if (pair && known) {
         pair->seen++;
         pair->own = wait == own;
         pair->judgement = (uint8_t)judgement;

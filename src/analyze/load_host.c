@@ -180,7 +180,8 @@ static bool take_use(void *user, const struct profile_use *use)
                                       .kind = (uint8_t)use->kind,
                                       .thread = use->thread,
                                       .path = use->path,
-                                      .time_ns = use->time_ns};
+                                      .time_ns = use->time_ns,
+                                      .is_partial = use->unwatched_bytes > 0};
     if (row->sync == ANALYZE_NONE)
         model->host.first_uses.count--;
     return true;

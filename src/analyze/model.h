@@ -274,6 +274,7 @@ struct analyze_first_use {
     uint8_t kind;        // enum profile_use_kind
     uint32_t thread, path;
     int64_t time_ns;
+    bool is_partial; // some of the data was not watched, and may have been used earlier
 };
 
 // What the host did beside its calls; load_host.c fills it.

@@ -206,6 +206,36 @@ static void what_may_be_used_unseen_is_not_claimed(void **state)
     expect_judgement(&run, sync, ANALYZE_UNKNOWN);
 }
 
+// Where some of the data is not watched, it may be used before the first use that is seen.
+static void a_use_after_others_that_may_be_unseen_proves_only_that_its_wait_is_needed(void **state)
+{
+    (void)state;
+    for (int partial = 0; partial <= 1; partial++) {
+        for (int later = 0; later <= 1; later++) {
+            struct timed run;
+            timed_begin(&run);
+            uint32_t copy = async_copy(&run, device_object(&run), true);
+            uint32_t first = a_sync(&run);
+            if (later) {
+                works(&run, 10);
+                from_path(&run, timed_sync(&run, LEGACY, 0), OTHER_PATH);
+            }
+            (partial ? partial_use : first_use)(&run, first, copy, PROFILE_USE_SYSTEM);
+            expect_judgement(&run, first,
+                             !later    ? ANALYZE_NEEDED
+                             : partial ? ANALYZE_UNKNOWN
+                                       : ANALYZE_UNNEEDED);
+            // Much later, the wait could have been delayed, if nothing was used before.
+            timed_begin(&run);
+            copy = async_copy(&run, device_object(&run), true);
+            first = a_sync(&run);
+            works(&run, 100 * MS);
+            (partial ? partial_use : first_use)(&run, first, copy, PROFILE_USE_READ);
+            expect_judgement(&run, first, partial ? ANALYZE_UNKNOWN : ANALYZE_LATE);
+        }
+    }
+}
+
 static void it_is_said_why_a_wait_is_unknown(void **state)
 {
     (void)state;
@@ -1014,6 +1044,7 @@ int main(void)
         cmocka_unit_test(one_call_that_is_needed_keeps_all_of_its_call_path),
         cmocka_unit_test(what_may_be_used_unseen_is_not_claimed),
         cmocka_unit_test(it_is_said_why_a_wait_is_unknown),
+        cmocka_unit_test(a_use_after_others_that_may_be_unseen_proves_only_that_its_wait_is_needed),
         cmocka_unit_test(without_first_uses_nothing_is_claimed),
         cmocka_unit_test(data_that_was_not_looked_at_is_as_the_last_that_was),
         cmocka_unit_test(the_time_of_an_event_needs_a_wait_for_it),

@@ -127,7 +127,15 @@ static inline void first_use(struct timed *run, uint32_t sync, uint32_t copy,
 {
     struct analyze_first_use *use = base_array_push(&run->model.host.first_uses);
     assert_non_null(use);
-    *use = (struct analyze_first_use){sync, copy, (uint8_t)kind, 1, 900, run->now_ns};
+    *use = (struct analyze_first_use){sync, copy, (uint8_t)kind, 1, 900, run->now_ns, false};
+}
+
+// The same, where some of the data was not watched.
+static inline void partial_use(struct timed *run, uint32_t sync, uint32_t copy,
+                               enum profile_use_kind kind)
+{
+    first_use(run, sync, copy, kind);
+    run->model.host.first_uses.items[run->model.host.first_uses.count - 1].is_partial = true;
 }
 
 static inline struct analysis *timed_analyze(struct timed *run,
