@@ -26,7 +26,8 @@ struct cli_option {
     const char *values; // all allowed values, separated by blanks; NULL: any value
     bool (*also)(
         const char *argument); // returns whether a value that is not listed is allowed, too
-    const char *list;          // the same for an argument that is a comma-separated list of them
+    const char *also_words;    // names such values in the message about a wrong one
+    const char *list;          // `values` of an argument that is a comma-separated list of them
     // Selects patterns whose names the list may contain, too; NULL: none.
     bool (*patterns)(const struct analyze_description *pattern);
 };

@@ -190,6 +190,8 @@ static bool is_value(const struct cli_option *option, const char *argument)
             base_buf_puts(&known, next.length ? ", " : " or ");
         base_buf_add(&known, word.text, word.length);
     }
+    if (option->also_words)
+        base_buf_printf(&known, ", or %s", option->also_words);
     cli_message("--%s takes %s, not '%s'%s", option->name, known.text ? known.text : "nothing",
                 argument, cli_nearest_of(argument, option->values).text);
     base_buf_fini(&known);

@@ -27,7 +27,8 @@ struct cli_program_request {
      "DEVICE",                                                                            \
      "auto (default), gpu, sim or sim:PRESET",                                            \
      .values = "auto gpu sim sim:h200 sim:a100 sim:rtx3090 sim:rtx2080ti",                \
-     .also = cli_program_is_device},                                                      \
+     .also = cli_program_is_device,                                                       \
+     .also_words = "several as in sim:h200*4,a100"},                                      \
         {'w', "workers", "NUMBER", "threads of the simulated GPU; default: one per CPU"}, \
         {'m', "memory-errors", "WHAT",                                                    \
          "invalid accesses on the simulated GPU: end the launch (default), or warn",      \

@@ -35,22 +35,22 @@ static void put_other_names(const struct report_data *data, const struct analyze
 {
     enum { NAMED = 3 };
     const struct report_object *own = report_find_object(data, finding->object);
-    const char *names[NAMED + 1] = {own ? own->name : NULL}; // equal names have equal pointers
+    const char *labels[NAMED + 1] = {own && own->label ? own->label : ""};
     size_t count = 1;
     for (size_t i = 0; i < finding->object_count && own; i++) {
         const struct report_object *object = report_find_object(data, finding->objects[i]);
         size_t at = 0;
-        while (object && object->name && at < count && names[at] != object->name)
+        while (object && object->label && at < count && strcmp(labels[at], object->label) != 0)
             at++;
-        if (!object || !object->name || at < count)
+        if (!object || !object->label || at < count)
             continue;
         if (count > NAMED) {
             base_buf_puts(out, ", ...");
             return;
         }
-        names[count] = object->name;
+        labels[count] = object->label;
         base_buf_puts(out, count++ == 1 ? ", also of `" : ", `");
-        report_put_text(out, object->name);
+        report_put_text(out, object->label);
         base_buf_putc(out, '`');
     }
 }
