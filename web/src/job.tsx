@@ -75,7 +75,7 @@ function Heat({ job, chosen, choose }: { job: Job; chosen: number; choose: (rank
     <div>
       <div class={`head${few}`}>
         <button class="left" onClick={() => sort("rank")}>{`Rank${arrow("rank")}`}</button>
-        <span />
+        <span class="host" />
         {columns.map(({ key, title }) => (
           <button key={key} onClick={() => sort(key)}>{`${title}${arrow(key)}`}</button>
         ))}
@@ -89,7 +89,7 @@ function Heat({ job, chosen, choose }: { job: Job; chosen: number; choose: (rank
                 {rank.name}
                 {rank.incomplete ? " \u26a0" : ""}
               </span>
-              <span class="muted">{rank.host}</span>
+              <span class="host muted">{rank.host}</span>
               {columns.map(({ key, show }, i) => (
                 <span key={key} class="number" style={{ background: `rgba(var(--heat), ${(0.75 * heat(rank[key], limits[i].least, limits[i].most)).toFixed(3)})` }}>
                   {show(rank[key])}
