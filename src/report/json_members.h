@@ -70,6 +70,11 @@ void report_json_call_path(struct base_json *json, const struct report_data *dat
 void report_json_path(struct base_json *json, const struct report_data *data,
                       struct report_json_paths *paths, uint32_t number);
 
+// json_head.c: write the members "program", "device" and "devices", and "summary".
+void report_json_program(struct base_json *json, const struct report_data *data);
+void report_json_devices(struct base_json *json, const struct report_data *data);
+void report_json_summary(struct base_json *json, const struct report_data *data);
+
 // json_findings.c: writes the member "findings". Returns false when memory ran out.
 bool report_json_findings(struct base_json *json, const struct report_data *data,
                           struct report_json_paths *paths);
