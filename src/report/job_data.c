@@ -177,6 +177,52 @@ static bool take_unmerged(void *user, unsigned count, const struct profile_cell 
     return !reading->damaged;
 }
 
+static bool take_note(void *user, unsigned count, const struct profile_cell *cells)
+{
+    struct report_job_reading *reading = user;
+    struct report_job_note *to = base_array_push(&reading->job->notes);
+    (void)count;
+    reading->no_memory |= !to;
+    if (!to)
+        return false;
+    *to = (struct report_job_note){report_job_text_at(reading, &cells[0]),
+                                   report_job_text_at(reading, &cells[1]), number_at(&cells[2])};
+    reading->damaged |= !to->severity || !to->text;
+    return !reading->damaged;
+}
+
+static int severity_of(const struct report_job_note *note)
+{
+    for (int severity = PROFILE_ERROR; severity > PROFILE_INFO; severity--) {
+        if (strcmp(profile_severity_word((enum profile_severity)severity), note->severity) == 0)
+            return severity;
+    }
+    return PROFILE_INFO;
+}
+
+static int compare_notes(const void *a, const void *b)
+{
+    const struct report_job_note *left = a, *right = b;
+    const int more = severity_of(right) - severity_of(left);
+    if (more)
+        return more;
+    if (left->profiles != right->profiles)
+        return left->profiles < right->profiles ? 1 : -1;
+    return strcmp(left->text, right->text);
+}
+
+static enum base_code read_notes(struct report_job_reading *reading)
+{
+    struct report_job *job = reading->job;
+    const enum base_code code = report_job_query(
+        reading,
+        "SELECT severity, text, COUNT(DISTINCT profile) FROM notes GROUP BY severity, text",
+        take_note);
+    if (code == BASE_OK && job->notes.count)
+        qsort(job->notes.items, job->notes.count, sizeof(job->notes.items[0]), compare_notes);
+    return code;
+}
+
 static enum base_code read_profiles(struct report_job_reading *reading)
 {
     struct base_buf sql = {0};
@@ -325,6 +371,8 @@ enum base_code report_job_load(struct report_job *job, struct profile *profile,
     if (code == BASE_OK)
         code = report_job_query(&reading, "SELECT file, reason FROM unmerged ORDER BY file, reason",
                                 take_unmerged);
+    if (code == BASE_OK)
+        code = read_notes(&reading);
     if (code == BASE_OK && !sum_up(job))
         code = base_no_memory(error);
     for (unsigned kind = 0; kind < REPORT_JOB_KINDS && code == BASE_OK; kind++)
@@ -343,6 +391,7 @@ void report_job_fini(struct report_job *job)
         base_array_fini(&job->rows[kind]);
     base_array_fini(&job->findings);
     base_array_fini(&job->unmerged);
+    base_array_fini(&job->notes);
     base_array_fini(&job->missing);
     base_arena_fini(&job->arena);
 }

@@ -97,6 +97,11 @@ struct report_job_unmerged {
     const char *file, *reason;
 };
 
+struct report_job_note { // a note that profiles have
+    const char *severity, *text;
+    uint64_t profiles; // that have it
+};
+
 struct report_job {
     struct profile *profile;
     struct base_arena arena;
@@ -106,6 +111,7 @@ struct report_job {
     BASE_ARRAY(struct report_job_row) rows[REPORT_JOB_KINDS]; // those that differ most first
     BASE_ARRAY(struct report_job_finding) findings;           // ranked
     BASE_ARRAY(struct report_job_unmerged) unmerged;
+    BASE_ARRAY(struct report_job_note) notes;                   // by severity, the worst first
     BASE_ARRAY(uint64_t) missing;                               // ranks
     struct report_job_spread peak, kernel_ns, waited_ns, found; // over all profiles
     uint64_t ranks;    // in the job, as most profiles say; 0: unknown

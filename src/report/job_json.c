@@ -214,6 +214,16 @@ static void put_job(struct base_json *json, const struct report_job *job)
         base_json_end_object(json);
     }
     base_json_end_array(json);
+    base_json_key(json, "notes");
+    base_json_begin_array(json);
+    for (size_t i = 0; i < job->notes.count; i++) {
+        base_json_begin_object(json);
+        report_json_string(json, "severity", job->notes.items[i].severity);
+        report_json_string(json, "text", job->notes.items[i].text);
+        report_json_number(json, "profiles", job->notes.items[i].profiles);
+        base_json_end_object(json);
+    }
+    base_json_end_array(json);
     base_json_end_object(json);
 }
 

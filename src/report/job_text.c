@@ -437,6 +437,25 @@ static void put_profiles(struct job_text *text)
     free(rows);
 }
 
+static void put_notes(struct job_text *text)
+{
+    const struct report_job *job = text->job;
+    for (size_t i = 0; i < job->notes.count; i++) {
+        const struct report_job_note *note = &job->notes.items[i];
+        struct base_buf line = {0};
+        if (i == 0)
+            put_heading(text, "Notes");
+        base_buf_puts(&line, "  ");
+        report_put_text(&line, note->severity);
+        base_buf_puts(&line, ": ");
+        report_put_text(&line, note->text);
+        base_buf_puts(&line, " (");
+        report_job_put_profiles(job, note->profiles, &line);
+        base_buf_putc(&line, ')');
+        put_line(text, &line);
+    }
+}
+
 static void put_next(struct job_text *text)
 {
     if (text->choice->verbose || !text->choice->file)
@@ -469,6 +488,7 @@ enum base_code report_job_text(struct profile *profile, const struct report_rule
             put_table(&text, REPORT_JOB_COPY, "Copies");
             put_table(&text, REPORT_JOB_OBJECT, "Objects");
             put_profiles(&text);
+            put_notes(&text);
         }
         put_next(&text);
         if (text.out.failed)

@@ -248,6 +248,13 @@ static inline void ranks_launch(struct ranks_writing *of, uint32_t kernel, const
                     &of->error);
 }
 
+static inline void ranks_note(struct ranks_writing *of, enum profile_severity severity,
+                              const char *text)
+{
+    const struct profile_note note = {.severity = severity, .text = text};
+    ranks_check(profile_add_note(of->writer, &note, &of->error), &of->error);
+}
+
 static inline void ranks_write(const char *path, const struct ranks_options *options)
 {
     enum { STEP_CALLS = 8 };
@@ -286,6 +293,9 @@ static inline void ranks_write(const char *path, const struct ranks_options *opt
     ranks_free(&of, scratch);
     ranks_free(&of, halo);
     ranks_free(&of, field);
+    ranks_note(&of, PROFILE_INFO, "a note of every rank");
+    if (slowness > 1)
+        ranks_note(&of, PROFILE_WARNING, "a warning of a slow rank");
     if (options->killed) {
         ranks_check(profile_commit(of.writer, &of.error), &of.error);
         profile_abandon(of.writer);
