@@ -488,6 +488,13 @@ static inline __attribute__((always_inline)) bool each_shared(struct sim_warp *w
     return true;
 }
 
+// Returns whether the addresses are 64-bit ones of memory other than shared and local.
+static inline bool is_wide(const struct sim_uop *op)
+{
+    return (op->flags & (ADDRESS_WIDE | ADDRESS_NONE)) == ADDRESS_WIDE &&
+           op->space != PTX_SPACE_SHARED && op->space != PTX_SPACE_LOCAL;
+}
+
 // The slow path, if the access is not in the object that was seen last. Inlining it would cost its
 // caller registers.
 static __attribute__((noinline)) enum sim_reach
@@ -495,11 +502,11 @@ reach_beside(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
              enum sim_access_kind kind, struct sim_access *access)
 {
     const struct sim_seen *heap = heap_seen_by(warp, op);
-    enum sim_reach shape = heap->size && warp->mask == ALL_LANES
-                               ? reach_within(warp, op, bytes, heap, access)
-                               : REACH_EACH;
-    if (shape != REACH_EACH)
-        return shape;
+    if (heap->size && warp->mask == ALL_LANES && !warp->logged && is_wide(op)) {
+        const enum sim_reach shape = reach_within(warp, op, bytes, heap, access);
+        if (shape != REACH_EACH)
+            return shape;
+    }
     if (!sim_access_lanes(warp, op, bytes, kind, access))
         return REACH_NOTHING;
     unsigned char *const first = access->pointer[__builtin_ctz(warp->mask)];
@@ -540,7 +547,7 @@ reach_bytes(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
     const uint32_t based = op->flags & (ADDRESS_WIDE | ADDRESS_NONE);
     if (warp->logged)
         return reach_beside(warp, op, bytes, kind, access);
-    if (based == ADDRESS_WIDE && op->space != PTX_SPACE_SHARED && op->space != PTX_SPACE_LOCAL) {
+    if (is_wide(op)) {
         const struct sim_seen *seen = seen_by(warp, op);
         enum sim_reach shape = REACH_EACH;
         if (warp->mask == ALL_LANES)
@@ -574,8 +581,7 @@ each_bytes(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
            enum sim_access_kind kind, struct sim_access *access)
 {
     const uint32_t based = op->flags & (ADDRESS_WIDE | ADDRESS_NONE);
-    if (!warp->logged && based == ADDRESS_WIDE && op->space != PTX_SPACE_SHARED &&
-        op->space != PTX_SPACE_LOCAL && each_within(warp, op, bytes, seen_by(warp, op), access))
+    if (!warp->logged && is_wide(op) && each_within(warp, op, bytes, seen_by(warp, op), access))
         return true;
     if (!warp->logged && !based && op->space == PTX_SPACE_SHARED &&
         each_shared(warp, op, bytes, access))
