@@ -328,9 +328,11 @@ static void fini(struct cli_query_output *output)
 static int query(enum query_format format, const char *path, const char *sql)
 {
     struct base_error error = {0};
-    struct profile *profile;
+    struct profile *profile = NULL;
     const bool is_job = profile_is_job(path); // it has its findings as rows
-    if ((is_job ? profile_open_job : profile_open)(path, &profile, &error) != BASE_OK) {
+    const enum base_code opened =
+        is_job ? profile_open_job(path, &profile, &error) : profile_open(path, &profile, &error);
+    if (opened != BASE_OK) {
         cli_error(&error);
         return CLI_FAILURE;
     }

@@ -97,9 +97,11 @@ enum base_code merge_batch(const struct merge_batch *batch, struct job_writer **
                            struct base_error *error)
 {
     const char **left_out = calloc(batch->request->count / batch->step + 1, sizeof(*left_out));
-    enum base_code code = left_out ? BASE_OK : base_no_memory(error);
+    enum base_code code = BASE_OK;
     bool again = true;
     *writer = NULL;
+    if (!left_out)
+        return base_no_memory(error);
     while (code == BASE_OK && again) {
         struct adding adding = {NULL, false};
         again = false;

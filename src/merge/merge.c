@@ -136,7 +136,7 @@ static enum base_code start(const struct merge_request *request, const char *fol
 static enum base_code listen_to(struct merging *merging, struct worker *worker,
                                 struct base_error *error)
 {
-    struct message message;
+    struct message message = {.kind = DONE};
     size_t got = 0;
     while (got < sizeof(message)) {
         const ssize_t more = read(worker->pipe, (char *)&message + got, sizeof(message) - got);

@@ -116,8 +116,9 @@ static void judge_row(const struct report_job_diff *diff, struct report_job_chan
 {
     const struct report_job_row *old = item->rows[0], *new = item->rows[1];
     const bool timed = (!old || old->is_timed) && (!new || new->is_timed);
+    const struct report_job_row *any = old ? old : new;
     const bool implicit =
-        item->kind == REPORT_DIFF_WAIT && !(old ? old : new)->is_explicit; // left to chance
+        item->kind == REPORT_DIFF_WAIT && any && !any->is_explicit; // left to chance
     for (unsigned m = 0; m < 3 && measures[item->kind][m].words[0] && !item->measure; m++) {
         const struct measure *measure = &measures[item->kind][m];
         if ((measure->unit == REPORT_DIFF_NS && !timed) ||

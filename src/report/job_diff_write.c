@@ -200,7 +200,7 @@ static void put_json_side(struct base_json *json, const struct report_job_diff *
         return;
     }
     base_json_begin_object(json);
-    report_json_number(json, "count", finding ? finding->count : row->measures[0].sum);
+    report_json_number(json, "count", finding ? finding->count : row ? row->measures[0].sum : 0);
     report_json_number(json, "ranks", profiles_of(change, which));
     if (finding) {
         report_json_number(json, "peak_bytes", finding->worth[REPORT_JOB_PEAK].most);
@@ -208,9 +208,9 @@ static void put_json_side(struct base_json *json, const struct report_job_diff *
     }
     if (row && (change->kind == REPORT_DIFF_OBJECT || change->kind == REPORT_DIFF_COPY))
         report_json_number(json, "bytes", row->measures[1].sum);
-    if (change->kind == REPORT_DIFF_OBJECT)
+    if (row && change->kind == REPORT_DIFF_OBJECT)
         report_json_number(json, "peak_bytes", row->measures[2].most);
-    if (change->kind == REPORT_DIFF_KERNEL || change->kind == REPORT_DIFF_WAIT)
+    if (row && (change->kind == REPORT_DIFF_KERNEL || change->kind == REPORT_DIFF_WAIT))
         put_amount(json, "ms", REPORT_DIFF_NS, row->measures[1].sum, diff->timed && row->is_timed);
     put_amount(json, "value", change->unit, change->values[which], true);
     base_json_end_object(json);

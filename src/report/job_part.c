@@ -288,7 +288,7 @@ static void put_objects(struct parting *of)
         sum->read_by += object->use.reads;
         sum->written_by += object->use.writes;
     }
-    for (size_t i = 0; i < of->sums.count && !of->failed; i++) {
+    for (size_t i = 0; of->sums.items && i < of->sums.count && !of->failed; i++) {
         const struct object_sum *sum = &of->sums.items[i];
         put(of, JOB_OBJECTS,
             (struct job_cell[JOB_OBJECTS_COUNT]){

@@ -157,6 +157,8 @@ static struct driver_device *device_of(const CUmemLocation *location)
 static CUresult make(const CUmemAllocationProp *prop, uint64_t size_bytes, int fd,
                      struct driver_physical **made)
 {
+    struct driver_device *device = device_of(&prop->location);
+    DRIVER_REJECT(!device, CUDA_ERROR_INVALID_DEVICE);
     struct driver_physical *physical = calloc(1, sizeof *physical);
     DRIVER_REJECT(!physical, CUDA_ERROR_OUT_OF_MEMORY);
     *physical = (struct driver_physical){.magic = PHYSICAL_MAGIC,
@@ -165,12 +167,12 @@ static CUresult make(const CUmemAllocationProp *prop, uint64_t size_bytes, int f
                                          .own_fd = fd >= 0,
                                          .size_bytes = size_bytes,
                                          .prop = *prop,
-                                         .device = device_of(&prop->location)};
-    CUresult result = driver_memory_charge(physical->device, charged(physical));
+                                         .device = device};
+    CUresult result = driver_memory_charge(device, charged(physical));
     if (result == CUDA_SUCCESS && fd < 0) {
         result = back(physical);
         if (result != CUDA_SUCCESS)
-            physical->device->used_bytes -= charged(physical);
+            device->used_bytes -= charged(physical);
     }
     if (result != CUDA_SUCCESS) {
         if (fd < 0 && physical->own_fd && physical->fd >= 0)
