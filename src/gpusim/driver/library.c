@@ -204,6 +204,17 @@ static CUresult load_library(CUlibrary *library, const struct image *image, stru
 
 // --- The API -------------------------------------------------------------------------------------
 
+// Loads the image and answers the options for the compiler; those of libraries have no effect.
+static CUresult load_with(CUlibrary *library, const struct image *image, unsigned int count,
+                          CUjit_option *options, void **values)
+{
+    struct base_buf log = {0};
+    CUresult result = load_library(library, image, &log);
+    driver_options_answer(count, options, values, &log);
+    base_buf_fini(&log);
+    return result;
+}
+
 CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *jitOptions,
                            void **jitOptionsValues, unsigned int numJitOptions,
                            CUlibraryOption *libraryOptions, void **libraryOptionValues,
@@ -213,11 +224,8 @@ CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *j
     (void)libraryOptions;
     (void)libraryOptionValues;
     DRIVER_REJECT(!library || !code, CUDA_ERROR_INVALID_VALUE);
-    struct base_buf log = {0};
-    CUresult result = load_library(library, &(struct image){.memory = code}, &log);
-    driver_options_answer(numJitOptions, jitOptions, jitOptionsValues, &log);
-    base_buf_fini(&log);
-    return result;
+    return load_with(library, &(struct image){.memory = code}, numJitOptions, jitOptions,
+                     jitOptionsValues);
 }
 
 CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_option *jitOptions,
@@ -229,11 +237,8 @@ CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_o
     (void)libraryOptions;
     (void)libraryOptionValues;
     DRIVER_REJECT(!library || !fileName, CUDA_ERROR_INVALID_VALUE);
-    struct base_buf log = {0};
-    CUresult result = load_library(library, &(struct image){.path = fileName}, &log);
-    driver_options_answer(numJitOptions, jitOptions, jitOptionsValues, &log);
-    base_buf_fini(&log);
-    return result;
+    return load_with(library, &(struct image){.path = fileName}, numJitOptions, jitOptions,
+                     jitOptionsValues);
 }
 
 #define LIBRARY(module, handle)                                      \
