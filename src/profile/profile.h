@@ -807,7 +807,7 @@ enum base_code profile_open(const char *path, struct profile **profile, struct b
 void profile_close(struct profile *profile);
 
 // A job profile is another kind of file: sums over the profiles of many processes (src/job). Its
-// application_id and user_version tell it from a profile.
+// application_id and user_version distinguish it from a profile.
 enum { PROFILE_JOB_APPLICATION_ID = 0x676c6a62 }; // "gljb"
 enum { PROFILE_JOB_MAJOR = 1, PROFILE_JOB_MINOR = 0 };
 // Returns whether the file is a job profile; false if it cannot be read.

@@ -156,9 +156,9 @@ static bool is_used(const struct recorder *recorder, const char *path)
     return false;
 }
 
-// Returns whether the process may have FILE itself: it is the program, or its name tells it from
-// other processes. Of the processes of a rank, the first that uses CUDA has it, so that a rank has
-// the same name whether the launcher is recorded or started the recorder.
+// Returns whether the process may have FILE itself: it is the program, or its name separates it
+// from other processes. Of the processes of a rank, the first that uses CUDA has it, so that a rank
+// has the same name whether the launcher is recorded or started the recorder.
 static bool has_own_name(const struct recorder *recorder, const struct record_process *process,
                          unsigned again)
 {

@@ -61,7 +61,7 @@ static void drop(struct driver_context *context, struct driver_context **peer)
     *peer = context->peers[--context->peer_count];
 }
 
-// Tells the machine which devices may access the device's memory. Locked.
+// Sets, for the machine, which devices may access the device's memory. Locked.
 static void admit(const struct driver_device *device)
 {
     uint32_t devices = 0;

@@ -23,7 +23,7 @@ struct util_import {
 struct util_imports {
     struct util_import *items;
     unsigned count;
-    const char *prefix; // of all names, by which most others are told apart quickly
+    const char *prefix;                  // of all names, by which most others are excluded quickly
     unsigned long long loaded, unloaded; // as the loader counted them when all was done
     struct base_map examined;            // dynamic sections of libraries that need no second look
     bool waits;                          // some library was not ready yet

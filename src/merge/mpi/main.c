@@ -86,7 +86,7 @@ static void begin(struct tree *tree)
     free(files);
 }
 
-// What a rank tells before its file: its size in bytes, -1 after a failure; and how many files it
+// What a rank sends before its file: its size in bytes, -1 after a failure; and how many files it
 // left out.
 struct head {
     long long bytes, unmerged;

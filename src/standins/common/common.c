@@ -100,9 +100,9 @@ uint64_t common_blocks(uint64_t count, unsigned size)
     return (count + size - 1) / size;
 }
 
-int common_refuse(bool *told, const char *name, int status)
+int common_refuse(bool *reported, const char *name, int status)
 {
-    if (!__atomic_exchange_n(told, true, __ATOMIC_RELAXED)) {
+    if (!__atomic_exchange_n(reported, true, __ATOMIC_RELAXED)) {
         char line[512];
         const int length =
             snprintf(line, sizeof(line), "glint: %s is not supported by the simulated GPU\n", name);

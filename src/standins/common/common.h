@@ -36,9 +36,9 @@ CUresult common_launch(const struct common_launch *launch);
 // Returns how many blocks of `size` threads have `count` threads in total.
 uint64_t common_blocks(uint64_t count, unsigned size);
 
-// Prints, once for each `told`, that a function or a form of it is not supported by the simulated
-// GPU. Returns `status`.
-int common_refuse(bool *told, const char *name, int status);
+// Prints, once for each `reported`, that a function or a form of it is not supported by the
+// simulated GPU. Returns `status`.
+int common_refuse(bool *reported, const char *name, int status);
 #define COMMON_REFUSE(what, status)                 \
     __extension__({                                 \
         static bool told_;                          \

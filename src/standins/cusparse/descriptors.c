@@ -58,7 +58,7 @@ COMMON_API int cusparseDestroySpMat(struct cusparse_sparse_matrix *matrix)
 }
 
 // Stores a value for the caller, if there is a place for it.
-#define TELL(place, value)      \
+#define ANSWER(place, value)    \
     do {                        \
         if (place)              \
             *(place) = (value); \
@@ -71,16 +71,16 @@ COMMON_API int cusparseDestroySpMat(struct cusparse_sparse_matrix *matrix)
     {                                                                                           \
         if (!matrix)                                                                            \
             return CUSPARSE_INVALID_VALUE;                                                      \
-        TELL(rows, matrix->rows);                                                               \
-        TELL(columns, matrix->columns);                                                         \
-        TELL(count, matrix->count);                                                             \
-        TELL(starts, matrix->starts);                                                           \
-        TELL(minors, matrix->minors);                                                           \
-        TELL(values, matrix->values);                                                           \
-        TELL(start_type, matrix->start_type);                                                   \
-        TELL(minor_type, matrix->minor_type);                                                   \
-        TELL(base, matrix->base);                                                               \
-        TELL(type, matrix->type);                                                               \
+        ANSWER(rows, matrix->rows);                                                             \
+        ANSWER(columns, matrix->columns);                                                       \
+        ANSWER(count, matrix->count);                                                           \
+        ANSWER(starts, matrix->starts);                                                         \
+        ANSWER(minors, matrix->minors);                                                         \
+        ANSWER(values, matrix->values);                                                         \
+        ANSWER(start_type, matrix->start_type);                                                 \
+        ANSWER(minor_type, matrix->minor_type);                                                 \
+        ANSWER(base, matrix->base);                                                             \
+        ANSWER(type, matrix->type);                                                             \
         return CUSPARSE_OK;                                                                     \
     }
 GET_LISTS(cusparseCsrGet)
@@ -197,12 +197,12 @@ COMMON_API int cusparseDestroyDnMat(struct cusparse_dense_matrix *matrix)
     {                                                                                        \
         if (!matrix)                                                                         \
             return CUSPARSE_INVALID_VALUE;                                                   \
-        TELL(rows, matrix->rows);                                                            \
-        TELL(columns, matrix->columns);                                                      \
-        TELL(ld, matrix->ld);                                                                \
-        TELL(values, matrix->values);                                                        \
-        TELL(type, matrix->type);                                                            \
-        TELL(order, matrix->order);                                                          \
+        ANSWER(rows, matrix->rows);                                                          \
+        ANSWER(columns, matrix->columns);                                                    \
+        ANSWER(ld, matrix->ld);                                                              \
+        ANSWER(values, matrix->values);                                                      \
+        ANSWER(type, matrix->type);                                                          \
+        ANSWER(order, matrix->order);                                                        \
         return CUSPARSE_OK;                                                                  \
     }
 GET_DENSE(cusparseDnMatGet)
@@ -258,9 +258,9 @@ COMMON_API int cusparseDestroyDnVec(struct cusparse_dense_vector *vector)
     {                                                                                             \
         if (!vector)                                                                              \
             return CUSPARSE_INVALID_VALUE;                                                        \
-        TELL(size, vector->size);                                                                 \
-        TELL(values, vector->values);                                                             \
-        TELL(type, vector->type);                                                                 \
+        ANSWER(size, vector->size);                                                               \
+        ANSWER(values, vector->values);                                                           \
+        ANSWER(type, vector->type);                                                               \
         return CUSPARSE_OK;                                                                       \
     }
 GET_VECTOR(cusparseDnVecGet)
@@ -300,13 +300,13 @@ COMMON_API int cusparseDestroySpVec(struct cusparse_sparse_vector *vector)
     {                                                                                              \
         if (!vector)                                                                               \
             return CUSPARSE_INVALID_VALUE;                                                         \
-        TELL(size, vector->size);                                                                  \
-        TELL(count, vector->count);                                                                \
-        TELL(indices, vector->indices);                                                            \
-        TELL(values, vector->values);                                                              \
-        TELL(index_type, vector->index_type);                                                      \
-        TELL(base, vector->base);                                                                  \
-        TELL(type, vector->type);                                                                  \
+        ANSWER(size, vector->size);                                                                \
+        ANSWER(count, vector->count);                                                              \
+        ANSWER(indices, vector->indices);                                                          \
+        ANSWER(values, vector->values);                                                            \
+        ANSWER(index_type, vector->index_type);                                                    \
+        ANSWER(base, vector->base);                                                                \
+        ANSWER(type, vector->type);                                                                \
         return CUSPARSE_OK;                                                                        \
     }
 GET_SPARSE_VECTOR(cusparseSpVecGet)
