@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -19,6 +20,7 @@ static const int halo_block = 256;
 struct halo_shared {
     pthread_barrier_t arrived;
     uint32_t first[64], last[64]; // cell of each rank
+    uint32_t journals[64];        // of each rank
     uint32_t cells[];             // of all ranks, at the end
 };
 
@@ -122,8 +124,30 @@ static inline uint32_t halo_initial(int cell)
     return (uint32_t)cell * 2654435761u;
 }
 
-// Compares all cells with what the host computes. Rank 0 prints the verdict; returns the exit
-// status.
+// Enters a step's outer cells into the rank's journal: work of the host that needs nothing from the
+// GPU, so that the GPU can compute meanwhile.
+static inline void halo_enter(halo *job, uint32_t before, uint32_t after)
+{
+    uint32_t entry = job->shared->journals[job->rank] ^ before;
+    for (int i = 0; i < 20000; ++i)
+        entry = entry * 1664525u + after;
+    job->shared->journals[job->rank] = entry;
+}
+
+// Returns what `steps` steps add up to: the weights of the cells within that distance of a cell,
+// which are binomial coefficients. The caller frees them.
+static inline uint32_t *halo_weights(int steps)
+{
+    uint32_t *weights = (uint32_t *)calloc(2 * (size_t)steps + 1, sizeof(uint32_t));
+    weights[0] = 1;
+    for (int row = 1; row <= 2 * steps; ++row)
+        for (int i = row; i > 0; --i)
+            weights[i] += weights[i - 1];
+    return weights;
+}
+
+// Compares cells with what their definition says: those near the borders of ranks, and at most
+// 65,536 others. Rank 0 prints the verdict; returns the exit status.
 static inline int halo_end(halo *job, const char *name, const uint32_t *own)
 {
     const int all = job->ranks * job->count;
@@ -131,20 +155,20 @@ static inline int halo_end(halo *job, const char *name, const uint32_t *own)
     halo_wait(job);
     if (job->rank != 0)
         return 0;
-    uint32_t *cells = (uint32_t *)malloc(all * sizeof(uint32_t));
-    uint32_t *next = (uint32_t *)malloc(all * sizeof(uint32_t));
-    for (int i = 0; i < all; ++i)
-        cells[i] = halo_initial(i);
-    for (int step = 0; step < job->steps; ++step) {
-        for (int i = 0; i < all; ++i)
-            next[i] = cells[(i + all - 1) % all] + 2 * cells[i] + cells[(i + 1) % all];
-        uint32_t *old = cells;
-        cells = next;
-        next = old;
+    const int step = all / (1 << 16) + 1, near = 64;
+    uint32_t *weights = halo_weights(job->steps);
+    bool ok = true;
+    for (int i = 0; i < all && ok; ++i) {
+        const int place = i % job->count;
+        if (place >= near && place < job->count - near && i % step != 0)
+            continue;
+        uint32_t wanted = 0;
+        for (int k = -job->steps; k <= job->steps; ++k)
+            wanted += weights[k + job->steps] * halo_initial(((i + k) % all + all) % all);
+        ok = job->shared->cells[i] == wanted;
     }
-    const bool ok = memcmp(cells, job->shared->cells, all * sizeof(uint32_t)) == 0;
-    example_print_checksum(job->shared->cells, all * sizeof(uint32_t));
-    free(cells);
-    free(next);
+    free(weights);
+    const size_t from = offsetof(halo_shared, journals);
+    example_print_checksum((const char *)job->shared + from, halo_shared_bytes(job) - from);
     return example_end(name, ok);
 }

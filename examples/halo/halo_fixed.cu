@@ -29,6 +29,7 @@ int main(int argc, char **argv)
     for (int step = 0; step < job.steps; ++step) {
         relax<<<example_blocks(job.count, halo_block), halo_block>>>(job.count, cells_gpu, next_gpu);
         CHECK(cudaGetLastError());
+        halo_enter(&job, before, after);
         uint32_t first, last;
         CHECK(cudaMemcpy(&first, next_gpu + 1, word, cudaMemcpyDeviceToHost));
         CHECK(cudaMemcpy(&last, next_gpu + job.count, word, cudaMemcpyDeviceToHost));
