@@ -20,5 +20,6 @@
 #include "str.h"
 #include "toml.h"
 #include "utf8.h"
+#include "vendor.h"
 
 #endif

@@ -452,12 +452,6 @@ bool redirect_elf_is_stripped(const struct redirect_elf *elf)
     return (wrappers && wrappers->sh_size) || holds_runtime(elf);
 }
 
-// Libraries such as NVRTC are not listed, because they need no GPU.
-static const char *const vendor_libraries[] = {
-    "libcublas",   "libcudnn",    "libcudss", "libcufft", "libcufile", "libcurand",  "libcusolver",
-    "libcusparse", "libcutensor", "libnccl",  "libnpp",   "libnvjpeg", "libnvinfer", "libnvshmem",
-};
-
 // The libraries for which the simulated GPU has a stand-in, src/standins.
 static const char *const standins[] = {
     "libcublas.so.12",
@@ -483,7 +477,7 @@ static bool has_standin(const char *name)
 static bool is_vendor_library(const char *name, void *context)
 {
     const char **const found = context;
-    *found = name && !has_standin(name) ? redirect_vendor_library(name) : NULL;
+    *found = name && !has_standin(name) ? base_vendor_library(name) : NULL;
     return *found != NULL;
 }
 
@@ -491,17 +485,6 @@ const char *redirect_elf_vendor_library(const struct redirect_elf *elf)
 {
     const char *found = NULL;
     return each_dynamic(elf, DT_NEEDED, is_vendor_library, &found) ? found : NULL;
-}
-
-const char *redirect_vendor_library(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
-    for (size_t i = 0; i < sizeof(vendor_libraries) / sizeof(vendor_libraries[0]); i++) {
-        if (begins(name, vendor_libraries[i]))
-            return vendor_libraries[i];
-    }
-    return NULL;
 }
 
 unsigned redirect_runtime_major(const struct redirect_site *sites, size_t count)

@@ -73,10 +73,9 @@ size_t redirect_elf_sites(const struct redirect_elf *elf, struct redirect_site *
 bool redirect_elf_is_stripped(const struct redirect_elf *elf);
 
 // NVIDIA's libraries of kernels (cuBLAS, NCCL) contain machine code and a CUDA runtime without
-// symbols. Return the prefix of the name of the first such library that the file needs and that has
-// no stand-in, or that the path names; NULL if there is none.
+// symbols. Returns the prefix of the name of the first such library that the file needs and that
+// has no stand-in; NULL if there is none.
 const char *redirect_elf_vendor_library(const struct redirect_elf *elf);
-const char *redirect_vendor_library(const char *path);
 // Returns the name of the library with this index for which there is a stand-in; NULL past the
 // last.
 const char *redirect_standin(size_t index);

@@ -32,6 +32,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/base.h"
 #include "elf.h"
 #include "entry.h"
 #include "patch.h"
@@ -386,7 +387,7 @@ static bool look_at(const struct link_map *map, const char *path, const char *na
                  elf.header->e_machine == ELF_MACHINE && is_file_of(&elf, map);
     // What lies beside this library is a stand-in.
     const bool own = state.folder[0] && strncmp(name, state.folder, strlen(state.folder)) == 0;
-    const char *vendor = own ? NULL : redirect_vendor_library(name);
+    const char *vendor = own ? NULL : base_vendor_library(name);
     if (found && is_program && redirect_elf_vendor_library(&elf)) {
         say(name, " needs NVIDIA's libraries, which cannot run on the simulated GPU: ",
             redirect_elf_vendor_library(&elf));
