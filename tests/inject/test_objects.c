@@ -79,6 +79,22 @@ static void a_word_points_into_an_object_to_its_end_or_just_before_it(void **unu
         assert_true(!words[i].second || found.numbers[1] == words[i].second);
         assert_int_equal(found.leads_on, words[i].first == 3);
     }
+    struct core_object tensor = make(4, 0x1080, 0x40, 1), next = make(5, 0x10c0, 0x40, 1);
+    tensor.kind = next.kind = EVENT_OBJECT_TENSOR;
+    assert_true(core_objects_add(&objects, OBJECTS_PARTS, &tensor));
+    assert_true(core_objects_add(&objects, OBJECTS_PARTS, &next));
+    static const struct {
+        uint64_t word, first, second;
+    } borders[] = {
+        {0x1080, 4, 0}, {0x10c0, 5, 0}, {0x10b0, 4, 5},
+        {0x10c1, 5, 0}, {0x1070, 1, 4}, {0x1100, 2, 5},
+    };
+    for (size_t i = 0; i < sizeof(borders) / sizeof(borders[0]); i++) {
+        found = core_objects_pointed(&objects, borders[i].word);
+        assert_int_equal(found.count, 1 + (borders[i].second != 0));
+        assert_int_equal(found.numbers[0], borders[i].first);
+        assert_true(!borders[i].second || found.numbers[1] == borders[i].second);
+    }
     core_objects_unsearched(&objects, 0x1180);
     assert_true(core_objects_pointed(&objects, 0x1100).leads_on);
     assert_false(core_objects_pointed(&objects, 0x1080).leads_on);

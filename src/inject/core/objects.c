@@ -276,6 +276,9 @@ static size_t pointed_locked(const struct core_objects *objects, uint64_t word,
             is_new = is_new && found[k] != object;
         if (is_new)
             found[count++] = object;
+        // PyTorch hands out adjacent blocks and passes their starts.
+        if (is_new && object->kind == EVENT_OBJECT_TENSOR && object->start == word)
+            break;
     }
     return count;
 }

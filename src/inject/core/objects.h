@@ -82,7 +82,8 @@ bool core_objects_find_array(struct core_objects *objects, uint64_t handle,
 bool core_objects_find_piece(struct core_objects *objects, uint64_t address,
                              struct core_objects_piece *found);
 // What a word may point to, if it is an address: the piece that holds it, the one that ends there,
-// and the one whose first element may lie behind it.
+// and the one whose first element may lie behind it. The start of a tensor is the address of only
+// that tensor, although another one nearly always ends there.
 struct core_objects_pointed {
     uint64_t numbers[3];
     size_t count;

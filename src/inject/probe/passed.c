@@ -2,7 +2,7 @@
 // Searches arguments for addresses: each aligned word of each parameter. Kernels without probes are
 // those whose modules have no PTX that glint can rewrite, and those that the user excludes from
 // probes. A word also counts if it points to the end of an object, or an element before it, because
-// programs pass such addresses (ends of ranges, arrays that begin at 1).
+// programs pass such addresses (ends of ranges, arrays that begin at 1); see core_objects_pointed.
 //
 // A kernel may also find addresses in memory. Those that copies bring there are noticed by
 // sources/tables.c. A launch that is passed memory into which the host may have written others is
