@@ -104,8 +104,8 @@ int analyze_by_rank(const void *one, const void *other);
 
 // --- Helpers for analyses ------------------------------------------------------------------------
 
-// Returns whether the object is device memory whose life and accesses are all known from calls, and
-// not a pool of other objects.
+// Returns whether the object is device memory whose life and accesses are all known from calls,
+// that the program itself got, and not a pool of other objects.
 bool analyze_is_subject(const struct analyze_object *object);
 // Returns whether nothing accesses the object, or copies and sets write to it and nothing reads it.
 bool analyze_is_unused(const struct analyze_model *model, const struct analyze_object *object);
@@ -149,7 +149,7 @@ uint64_t analyze_replay_parts_peak(const struct analyze_replay *replay, uint32_t
 static inline bool analyze_change_of(const struct analyze_object *object,
                                      struct analyze_change *change)
 {
-    change->pool = object->parent == ANALYZE_NONE ? 0 : object->parent + 1;
+    change->pool = object->counts || object->parent == ANALYZE_NONE ? 0 : object->parent + 1;
     change->device = object->device;
     return object->counts || change->pool;
 }
@@ -205,8 +205,8 @@ struct analyze_swaps {
     uint64_t copied_bytes, copy_ns;       // copy_ns 0: unknown
 };
 
-// Returns how fast the program's copies between host and device were, in bytes per nanosecond; 0 if
-// that is unknown.
+// Returns how fast the program's large copies between host and device were, in bytes per
+// nanosecond; 0 if that is unknown.
 double analyze_host_rate(const struct analyze_model *model);
 
 // Finds which objects to move to the host while they are idle, so that the peak falls. The caller

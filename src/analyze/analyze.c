@@ -20,7 +20,7 @@ bool analyze_is_subject(const struct analyze_object *object)
     case PROFILE_OBJECT_PART:
     case PROFILE_OBJECT_TENSOR:
         return !object->has_parts && !object->blurred && object->bytes > 0 && !object->is_host &&
-               !object->elsewhere;
+               !object->elsewhere && !object->of_library;
     default: return false;
     }
 }

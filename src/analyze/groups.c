@@ -12,7 +12,7 @@
 static unsigned peak_of(const struct analyze_run *run, const struct analyze_object *object)
 {
     const struct analyze_call *calls = run->model->calls.items;
-    if (object->parent != ANALYZE_NONE) // a part determines the size of its pool
+    if (object->parent != ANALYZE_NONE && !object->counts) // a part determines the size of its pool
         object = &run->model->objects.items[object->parent];
     uint64_t from = object->call == ANALYZE_NONE ? 0 : calls[object->call].number;
     uint64_t to = object->end == ANALYZE_NONE ? ANALYZE_NEVER : calls[object->end].number;

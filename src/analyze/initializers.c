@@ -4,8 +4,9 @@
 // object: a set always, a copy if its source still holds the same bytes by then, which the
 // recording has looked at (src/inject/sources). The recording looks when calls are made, so it does
 // not see what the GPU has yet to write: a copy from pinned memory cannot be delayed beyond a call
-// that writes there. A copy between objects is a use: its source may change. Delaying is of no use
-// if no other GPU API call runs in between.
+// that writes there. A copy between objects is a use: its source may change. A tensor may also be
+// initialized by a launch that is passed nothing else, as torch.zeros() does: operations of PyTorch
+// have no other effects. Delaying is of no use if no other GPU API call runs in between.
 #include <stdlib.h>
 
 #include "analyses.h"
@@ -30,12 +31,23 @@ static void stop_at_writes(const struct analyze_model *model, const struct analy
     }
 }
 
+// Returns whether the access is that of a launch which fills a new tensor from nothing.
+static bool fills_tensor(const struct analyze_model *model, const struct analyze_touch *touch)
+{
+    const struct analyze_object *object = &model->objects.items[touch->object];
+    return touch->passed && object->kind == PROFILE_OBJECT_TENSOR && touch->call == object->first &&
+           model->calls.items[touch->call].kind == PROFILE_CALL_LAUNCH &&
+           analyze_touches_end(model, touch->call) == model->calls.items[touch->call].touches + 1;
+}
+
 // Returns whether the access can be delayed. A copy whose source was looked at again can be delayed
 // until that call, which lowers *until.
 static bool can_move(const struct analyze_model *model, const struct analyze_touch *touch,
                      uint32_t *until)
 {
     const uint8_t kind = model->calls.items[touch->call].kind;
+    if (fills_tensor(model, touch))
+        return true;
     if (touch->is_kernel || touch->how != ANALYZE_WRITE || touch->beyond)
         return false;
     if (kind == PROFILE_CALL_COPY && touch->kept && touch->kept - 1 < *until)

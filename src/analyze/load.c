@@ -89,6 +89,32 @@ static bool take_edge(void *user, const struct profile_edge *edge)
     return !loading->failed;
 }
 
+static bool take_image(void *user, const struct profile_image *image)
+{
+    struct analyze_loading *loading = user;
+    const enum analyze_loading_image kind = base_vendor_library(image->path) ? ANALYZE_IMAGE_VENDOR
+                                            : profile_is_torch_allocator(image->path)
+                                                ? ANALYZE_IMAGE_ALLOCATOR
+                                                : 0;
+    uint64_t *slot = kind ? base_map_put(&loading->images, image->number, NULL) : NULL;
+    loading->failed |= kind && !slot;
+    if (slot)
+        *slot = kind;
+    return !loading->failed;
+}
+
+// Returns whether the function that makes the call is a library's, apart from PyTorch's allocator.
+static bool is_of_library(const struct analyze_loading *loading, const struct profile_path *path)
+{
+    for (uint32_t i = 0; i < path->frame_count; i++) {
+        const struct profile_frame *frame = &path->frames[i];
+        const uint64_t *kind = frame->python ? NULL : base_map_get(&loading->images, frame->image);
+        if (!kind || *kind != ANALYZE_IMAGE_ALLOCATOR)
+            return kind || (frame->function && profile_is_torch_workspace(frame->function));
+    }
+    return false;
+}
+
 // Takes where a call path is: the source lines of its frames and, where they are unknown, the
 // addresses; and the line of the innermost frame, with the runtime function that it calls. A
 // compiler that unrolls a loop or makes several versions of a function makes several call paths of
@@ -116,6 +142,8 @@ static bool take_path(void *user, const struct profile_path *path)
         *slot = path->frame_count ? hash : path->number;
     if (line_slot)
         *line_slot = line;
+    if (is_of_library(loading, path))
+        loading->failed |= !base_map_put(&loading->of_libraries, path->number, NULL);
     if (path->result_use != PROFILE_RESULT_UNKNOWN) {
         uint64_t *use = base_map_put(&loading->model->result_uses, path->number, NULL);
         loading->failed |= !use;
@@ -181,6 +209,7 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
     code = analyze_load_host(&loading.host, profile, error);
     LOAD(dropped);
     LOAD(stream);
+    LOAD(image);
     LOAD(path);
     LOAD(probe);
     LOAD(doubt);
@@ -215,6 +244,8 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
     base_array_fini(&loading.numbers);
     analyze_beyond_fini(&loading.beyond);
     base_map_fini(&loading.graphs);
+    base_map_fini(&loading.images);
+    base_map_fini(&loading.of_libraries);
     base_map_fini(&loading.blind);
     base_map_fini(&loading.calm);
     base_map_fini(&loading.loud);

@@ -5,7 +5,8 @@
 #include "loading.h"
 
 // Host memory is not on the device. Imported memory counts for the process that exported it. Module
-// globals come with the code and cannot be freed. Parts are already counted in their pool.
+// globals come with the code and cannot be freed. Parts are already counted in their pool, which
+// the program has sized. The size of PyTorch's segments follows from its tensors, so tensors count.
 bool analyze_counts(enum profile_object_kind kind, uint64_t parent)
 {
     switch (kind) {
@@ -17,6 +18,7 @@ bool analyze_counts(enum profile_object_kind kind, uint64_t parent)
     case PROFILE_OBJECT_MAPPING:
     case PROFILE_OBJECT_GRAPH:
     case PROFILE_OBJECT_HEAP: return parent == 0;
+    case PROFILE_OBJECT_TENSOR: return true;
     default: return false;
     }
 }
@@ -71,9 +73,10 @@ static bool take_object(void *user, const struct profile_object *object)
     return !loading->ended;
 }
 
-static void resolve_objects(struct analyze_model *model,
-                            const struct analyze_loading_numbers *numbers)
+static void resolve_objects(struct analyze_loading *loading)
 {
+    struct analyze_model *model = loading->model;
+    const struct analyze_loading_numbers *numbers = loading->numbers.items;
     for (size_t i = 0; i < model->objects.count; i++) {
         struct analyze_object *object = &model->objects.items[i];
         assert(numbers); // there is one for each object
@@ -81,10 +84,17 @@ static void resolve_objects(struct analyze_model *model,
         model->dropped |= numbers[i].call && object->call == ANALYZE_NONE;
         object->end = object->has_end ? analyze_find_call(model, numbers[i].end) : ANALYZE_NONE;
         model->dropped |= object->has_end && numbers[i].end && object->end == ANALYZE_NONE;
+        object->of_library =
+            object->call != ANALYZE_NONE &&
+            base_map_get(&loading->of_libraries, model->calls.items[object->call].path);
         object->parent = analyze_find_object(model, numbers[i].parent);
         if (object->parent != ANALYZE_NONE) {
             struct analyze_object *whole = &model->objects.items[object->parent];
             whole->has_parts = true;
+            if (object->kind == PROFILE_OBJECT_TENSOR) {
+                whole->is_segment = true;
+                whole->counts = false;
+            }
             object->is_host |= whole->is_host;
             object->elsewhere |= whole->elsewhere;
         }
@@ -146,7 +156,7 @@ enum base_code analyze_load_objects(struct analyze_loading *loading, struct prof
 
 void analyze_load_objects_end(struct analyze_loading *loading)
 {
-    resolve_objects(loading->model, loading->numbers.items);
+    resolve_objects(loading);
     blur_pools(loading->model);
     loading->failed |= !blur_resized(loading->model);
 }

@@ -17,6 +17,11 @@ struct analyze_loading_numbers {
     uint64_t call, end, parent;
 };
 
+enum analyze_loading_image {
+    ANALYZE_IMAGE_VENDOR = 1, // of NVIDIA: cuBLAS and the like
+    ANALYZE_IMAGE_ALLOCATOR,  // PyTorch's allocator, which gets memory for its callers
+};
+
 // Bytes of an object that a copy reads.
 struct analyze_loading_read {
     uint32_t object;
@@ -48,6 +53,8 @@ struct analyze_loading {
     BASE_ARRAY(struct analyze_loading_read) reads; // by object and start, without overlaps
     struct analyze_host_loading host;
     struct analyze_beyond beyond;
+    struct base_map images;       // number to enum analyze_loading_image, of those that matter
+    struct base_map of_libraries; // numbers of call paths by which a library gets memory for itself
     // Of each object. They stay numbers until all objects and calls are read.
     BASE_ARRAY(struct analyze_loading_numbers) numbers;
 };

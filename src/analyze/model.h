@@ -88,11 +88,13 @@ struct analyze_object {
     uint32_t call, end; // indices of the calls that made and ended it; NONE: none
     uint32_t parent;    // index
     uint32_t device;
-    uint8_t kind;   // enum profile_object_kind
-    bool counts;    // it counts as device memory in use
-    bool has_end;   // it ended before the program did
-    bool is_host;   // not memory of the device
-    bool has_parts; // other objects lie in it
+    uint8_t kind;    // enum profile_object_kind
+    bool counts;     // it counts as device memory in use
+    bool has_end;    // it ended before the program did
+    bool is_host;    // not memory of the device
+    bool has_parts;  // other objects lie in it
+    bool is_segment; // PyTorch's allocator hands out its memory as tensors, which count instead
+    bool of_library; // cuBLAS or the like got it for itself, so the program cannot change it
     bool elsewhere; // may be accessed without a call: by the host, as a texture, at another address
     bool is_addressed; // kernels may find it without an argument that points to it
     bool free_failed;  // a call that was to free it failed

@@ -145,13 +145,14 @@ static bool swap_out(struct swapping *swapping, uint32_t call, struct analyze_sw
 
 double analyze_host_rate(const struct analyze_model *model)
 {
+    enum { LEAST_BYTES = 64 << 10 }; // smaller copies take as long as an empty one
     uint64_t bytes = 0, ns = 0;
     for (size_t i = 0; i < model->touches.count && !model->simulated; i++) {
         const struct analyze_touch *touch = &model->touches.items[i];
         const struct analyze_call *call = &model->calls.items[touch->call];
         uint64_t moved;
         if (call->kind != PROFILE_CALL_COPY || !(call->flags & ANALYZE_HOST_END) || !call->gpu_ns ||
-            __builtin_mul_overflow(touch->row_bytes, touch->rows, &moved) ||
+            __builtin_mul_overflow(touch->row_bytes, touch->rows, &moved) || moved < LEAST_BYTES ||
             __builtin_add_overflow(bytes, moved, &bytes))
             continue;
         ns += call->gpu_ns;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recognizes frames of libraries that consist of templates, which compilers put into the program
 // itself: the C++ standard library, Thrust, CUB and libcu++. And those of Python's standard library
-// and of installed packages.
+// and of installed packages, and of PyTorch where it gets memory for itself.
 #include <string.h>
 
 #include "profile.h"
@@ -76,4 +76,38 @@ bool profile_is_library_frame(const struct profile_frame *frame)
             return true;
     }
     return profile_is_library_function(frame->function);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+bool profile_is_torch(const char *image)
+{
+    return begins(base_name(image), "libc10") || begins(base_name(image), "libtorch");
+}
+
+bool profile_is_torch_allocator(const char *image)
+{
+    return begins(base_name(image), "libc10_cuda.so");
+}
+
+// setWorkspaceForHandle, getNewWorkspace, getCUDABlasLtWorkspace and others, by version.
+bool profile_is_torch_workspace(const char *function)
+{
+    if (!begins(function, "at::cuda::"))
+        return false;
+    const char *found = strstr(function, "Workspace"), *parameters = strchr(function, '(');
+    if (parameters && begins(parameters, "(anonymous namespace)"))
+        parameters = strchr(parameters + 1, '(');
+    return found && (!parameters || found < parameters);
+}
+
+const char *profile_torch_gradient(const char *function)
+{
+    static const char space[] = "torch::autograd::generated::";
+    const char *name = function + strlen(space);
+    return begins(function, space) && strstr(name, "::apply(") ? name : NULL;
 }

@@ -130,6 +130,15 @@ struct profile_frame {
 bool profile_is_library_function(const char *function);
 bool profile_is_library_frame(const struct profile_frame *frame);
 
+// Return whether the image is one of PyTorch's libraries, and which of them has its allocator;
+// whether the function, by its demangled name, is one by which PyTorch gets memory for cuBLAS; and
+// the name of the operation whose gradient the function computes, "BmmBackward0::apply(...)": NULL
+// if it is no such function.
+bool profile_is_torch(const char *image);
+bool profile_is_torch_allocator(const char *image);
+bool profile_is_torch_workspace(const char *function);
+const char *profile_torch_gradient(const char *function);
+
 enum profile_result_use { // of what a call returns
     PROFILE_RESULT_UNKNOWN = 0,
     PROFILE_RESULT_IGNORED,   // the program does not look at it

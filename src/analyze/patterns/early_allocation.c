@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // early-allocation: GPU API calls run between the allocation of an object and its first access. The
-// fix allocates it just before that access. Copies and sets that only initialize the object are
-// delayed with the allocation where that is possible (initializers.c).
+// fix allocates it just before that access. What only initializes the object is delayed with the
+// allocation where that is possible (initializers.c).
 #include "analyze/analyses.h"
 
 static const struct analyze_threshold early_apis = {
     "early-apis", "GPU APIs", 1, "at least this many between the allocation and the first access"};
 
 struct early {
-    uint64_t delayed; // copies and sets
+    uint64_t delayed; // copies and sets, or the launch that fills a tensor
     bool passed;      // the first use is known only by an argument
 };
 
-// Returns the number of copies and sets that are delayed until the object is needed.
+// Returns the number of calls that are delayed until the object is needed.
 static uint64_t count_delayed(const struct analyze_model *model,
                               const struct analyze_object *object)
 {
@@ -22,7 +22,7 @@ static uint64_t count_delayed(const struct analyze_model *model,
     return count;
 }
 
-// The first copy or set is named, too.
+// The first of them is named, too.
 static void name_first(const struct analyze_model *model, const struct analyze_object *object,
                        struct analyze_finding *finding)
 {
@@ -43,7 +43,7 @@ static void find(struct analyze_run *run)
             continue;
         const struct early early = {count_delayed(model, object),
                                     analyze_is_passed(model, object, object->needed)};
-        // The delayed copies and sets do not count: they move along.
+        // The delayed calls do not count: they move along.
         if (analyze_apis_between(model, object->call, object->needed) < least + early.delayed)
             continue;
         if (analyze_first_hidden(model, object, object->call, object->needed) != ANALYZE_NONE)
@@ -64,7 +64,7 @@ static const struct analyze_field fields[] = {
      ANALYZE_SHARED(NUMBER_OF_CALL, other_call), .least = 1},
     {"delayed",
      "copies and sets before the first use, which only initialize the object and are to "
-     "be delayed with the allocation",
+     "be delayed with the allocation; or the launch that fills a tensor",
      ANALYZE_OWN(COUNT, struct early, delayed), .unit = "copy or set"},
     {"passed", NULL, ANALYZE_OWN(FLAG, struct early, passed)},
     {0},
@@ -75,7 +75,8 @@ const struct analyze_description analyze_early_allocation = {
     .title = "Allocated too early",
     .definition = "GPU API calls run between the allocation of an object and the first access to "
                   "it, so its memory is held unused. Copies and sets that only initialize the "
-                  "object do not count as accesses if they can be delayed.",
+                  "object do not count as accesses if they can be delayed, nor does a launch that "
+                  "fills a tensor of PyTorch and is passed nothing else.",
     .remedy = "Allocate and initialize the object just before its first use.",
     .paper = "DrGPUM, definition 3.1",
     .needs = ANALYZE_INPUT_OBJECTS,
@@ -84,7 +85,8 @@ const struct analyze_description analyze_early_allocation = {
     .waste = ANALYZE_WASTE_BEFORE_FIRST_USE,
     .roles = {[ANALYZE_CALL] = {"allocated", "the allocation"},
               [ANALYZE_OTHER_CALL] = {"first used", "the first access"},
-              [ANALYZE_LAST_CALL] = {"initialized", "the first copy or set that can be delayed"}},
+              [ANALYZE_LAST_CALL] = {"initialized",
+                                     "the first copy, set or launch that can be delayed"}},
     .thresholds = {&early_apis},
     .fields = fields,
     .message = "{object} is allocated {if delayed}and initialized {end}{distance} before "

@@ -8,6 +8,7 @@ static const struct analyze_threshold late_apis = {
 
 struct late {
     bool passed; // the last use is known only by an argument
+    bool only;   // it is also the only use, so what the object holds is used by nothing else
 };
 
 static void find(struct analyze_run *run)
@@ -27,7 +28,9 @@ static void find(struct analyze_run *run)
             continue;
         struct analyze_finding finding =
             analyze_begin_finding(run, ANALYZE_LATE_DEALLOCATION, i, object->end, object->last);
-        const struct late late = {analyze_is_passed(model, object, object->last)};
+        const struct late late = {.passed = analyze_is_passed(model, object, object->last),
+                                  .only = object->first == object->last &&
+                                          analyze_is_passed(model, object, object->last)};
         analyze_set_payload(&finding, late);
         analyze_set_distance(model, &finding, object->last, object->end);
         analyze_add_shorter(run, &finding, object, object->last + 1, object->end, object->bytes);
@@ -38,6 +41,7 @@ static const struct analyze_field fields[] = {
     {"last_access", "the last access to the object: it may be freed right after it",
      ANALYZE_SHARED(NUMBER_OF_CALL, other_call), .least = 1},
     {"passed", NULL, ANALYZE_OWN(FLAG, struct late, passed)},
+    {"only", NULL, ANALYZE_OWN(FLAG, struct late, only)},
     {0},
 };
 
@@ -56,10 +60,13 @@ const struct analyze_description analyze_late_deallocation = {
               [ANALYZE_OTHER_CALL] = {"last used", "the last access"}},
     .thresholds = {&late_apis},
     .fields = fields,
-    .message = "{object} is freed {distance} after {if passed}a kernel last got it{else}its last "
-               "use{end}",
-    .suggestion = "{if brief}free {object:name} right after {other_call}{else}"
-                  "free {object:name} right after {other_call}; {call} comes too late"
+    .message = "{object} is freed {distance} after {if only}the only kernel that got it{elif "
+               "passed}a kernel last got it{else}its last use{end}",
+    .suggestion = "{if brief}{if only}leave out {object:name}, or free it{else}free {object:name}"
+                  "{end} right after {other_call}{else}"
+                  "{if only}leave out {object:name}, unless {other_call} needs it as work space, "
+                  "or free it then{else}free {object:name} right after {other_call}; {call} comes "
+                  "too late{end}"
                   "{end}",
     .find = find,
 };

@@ -10,6 +10,8 @@ struct leak {
 
 static bool can_leak(const struct analyze_object *object)
 {
+    if (object->is_segment) // PyTorch's allocator keeps it for other tensors
+        return false;
     switch (object->kind) {
     case PROFILE_OBJECT_DEVICE:
     case PROFILE_OBJECT_PITCHED:

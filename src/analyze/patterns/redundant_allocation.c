@@ -137,10 +137,20 @@ static bool is_over(const struct analyze_run *run, const struct analyze_object *
            analyze_first_hidden(model, one, one->last + 1, analyze_end(model, one)) == ANALYZE_NONE;
 }
 
+// Memory of one allocator cannot replace that of another: each pool is one, PyTorch's is one for
+// all its segments, and the driver's is for everything else.
+static uint64_t allocator(const struct analyze_object *object)
+{
+    if (object->kind == PROFILE_OBJECT_TENSOR)
+        return (uint64_t)ANALYZE_NONE + 1;
+    return object->parent;
+}
+
 static bool can_reuse(const struct analyze_run *run, const struct analyze_object *object,
                       const struct analyze_object *other)
 {
-    return other != object && other->device == object->device && other->parent == object->parent &&
+    return other != object && other->device == object->device &&
+           allocator(other) == allocator(object) &&
            analyze_end(run->model, other) > analyze_begin(object) && is_over(run, other, object);
 }
 
