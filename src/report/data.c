@@ -171,10 +171,15 @@ static bool take_object(void *user, const struct profile_object *object)
     return row != NULL;
 }
 
+bool report_is_alive(const struct report_object *object, const struct analyze_peak *peak)
+{
+    return object->call <= peak->start && object->end > peak->start &&
+           (!peak->device || peak->device == object->device);
+}
+
 bool report_is_in_peak(const struct report_object *object, const struct analyze_peak *peak)
 {
-    return object->counts && object->call <= peak->start && object->end > peak->start &&
-           (!peak->device || peak->device == object->device);
+    return object->counts && report_is_alive(object, peak);
 }
 
 int report_device_of(const struct report_data *data, const struct report_object *object)

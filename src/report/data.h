@@ -199,7 +199,8 @@ void report_add_access(struct report_data *data, const struct profile_access *ac
 // Returns how many elements the object has, of the size for which accesses are known.
 uint64_t report_elements(const struct report_object *object);
 
-// Returns whether the object is in use at the peak.
+// Return whether the object exists at the peak; and whether it then counts as memory in use.
+bool report_is_alive(const struct report_object *object, const struct analyze_peak *peak);
 bool report_is_in_peak(const struct report_object *object, const struct analyze_peak *peak);
 // Returns the number of the device in whose memory the object is, from 0; -1: it is in no device's,
 // or the program used only one.
@@ -207,8 +208,8 @@ int report_device_of(const struct report_data *data, const struct report_object 
 // Returns whether it counts at the highest peak of its device.
 bool report_is_in_highest(const struct report_data *data, const struct report_object *object);
 
-// tensors.c: sets `holds_tensors` of all objects; says how much tensors use at a peak, and whether
-// an object that is in use then never held any.
+// tensors.c: sets `holds_tensors` of all objects, which then do not count as memory in use; says
+// how much tensors use at a peak, and whether an object that is in use then never held any.
 void report_mark_holders(const struct report_data *data);
 struct report_tensors report_tensors(const struct report_data *data,
                                      const struct analyze_peak *peak);

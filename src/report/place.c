@@ -71,9 +71,27 @@ static void put_code(const struct report_data *data, const struct profile_frame 
     base_buf_printf(out, "+0x%llx", (unsigned long long)address);
 }
 
+// Returns whether the frame is in one of PyTorch's libraries, built without lines as they come.
+static bool is_torch(const struct report_data *data, const struct profile_frame *frame)
+{
+    const char *image = frame->file || frame->python ? NULL : report_image_path(data, frame->image);
+    return image && profile_is_torch(image);
+}
+
+// Nobody looks up addresses in PyTorch's libraries, so these have names only.
+static void put_torch(const struct profile_frame *frame, struct base_buf *out)
+{
+    const char *gradient = profile_torch_gradient(frame->function);
+    report_put_function(out, gradient ? gradient : frame->function);
+}
+
 static void put_place(const struct report_data *data, const struct profile_frame *frame,
                       bool with_folders, struct base_buf *out)
 {
+    if (frame->function && is_torch(data, frame)) {
+        put_torch(frame, out);
+        return;
+    }
     if (!frame->file) {
         put_code(data, frame, out);
         return;
@@ -133,8 +151,15 @@ static bool is_foreign(const struct report_data *data, const struct profile_fram
     return false;
 }
 
+// The program chooses the operations of PyTorch whose gradients are computed, in other threads than
+// those with its own frames.
 static bool is_user(const struct report_data *data, const struct profile_frame *frame)
 {
+    const char *image = frame->file || frame->python ? NULL : report_image_path(data, frame->image);
+    if (image && base_vendor_library(image))
+        return false;
+    if (is_torch(data, frame))
+        return frame->function && profile_torch_gradient(frame->function);
     return !is_foreign(data, frame) && !profile_is_library_frame(frame);
 }
 
@@ -325,6 +350,8 @@ static void put_frame(const struct report_data *data, const struct profile_frame
         return;
     }
     put_place(data, frame, false, out);
+    if (is_torch(data, frame))
+        return;
     const char *image = report_base_name(report_image_path(data, frame->image));
     if (!frame->file && frame->function && image) {
         base_buf_puts(out, " (");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory of PyTorch's tensors at a peak, of the segments from which its allocator takes them, and
-// of everything else, such as the workspaces of libraries. Tensors do not count as device memory,
-// because their segments do.
+// of everything else, such as the workspaces of libraries. Tensors count as device memory in use;
+// their segments, whose size follows from them, do not.
 #include "data.h"
 
 void report_mark_holders(const struct report_data *data)
@@ -10,14 +10,16 @@ void report_mark_holders(const struct report_data *data)
         const struct report_object *object = &data->objects.items[i];
         struct report_object *whole =
             object->kind == PROFILE_OBJECT_TENSOR ? report_find_object(data, object->parent) : NULL;
-        if (whole)
+        if (whole) {
             whole->holds_tensors = true;
+            whole->counts = false;
+        }
     }
 }
 
 bool report_is_outside_tensors(const struct report_object *object, const struct analyze_peak *peak)
 {
-    return report_is_in_peak(object, peak) && !object->holds_tensors;
+    return report_is_in_peak(object, peak) && object->kind != PROFILE_OBJECT_TENSOR;
 }
 
 struct report_tensors report_tensors(const struct report_data *data,
@@ -28,11 +30,10 @@ struct report_tensors report_tensors(const struct report_data *data,
         const struct report_object *object = &data->objects.items[i];
         struct report_amount *amount = NULL;
         tensors.any |= object->kind == PROFILE_OBJECT_TENSOR;
-        if (object->kind == PROFILE_OBJECT_TENSOR && object->call <= peak->start &&
-            object->end > peak->start && (!peak->device || peak->device == object->device))
-            amount = &tensors.blocks;
+        if (object->holds_tensors && report_is_alive(object, peak))
+            amount = &tensors.segments;
         else if (report_is_in_peak(object, peak))
-            amount = object->holds_tensors ? &tensors.segments : &tensors.outside;
+            amount = object->kind == PROFILE_OBJECT_TENSOR ? &tensors.blocks : &tensors.outside;
         if (amount) {
             amount->count++;
             amount->bytes += object->bytes;

@@ -171,6 +171,32 @@ static void put_levels(struct report_text *text)
     base_buf_fini(&words);
 }
 
+// Says how much of the peak is tensors of PyTorch, and what its allocator held for them.
+static void put_tensors(struct report_text *text)
+{
+    const struct report_data *data = text->data;
+    uint64_t used = 0, held = 0;
+    bool any = false;
+    for (size_t i = 0; i < data->peak_count; i++) {
+        if (data->peaks[i].rank > 1)
+            continue;
+        const struct report_tensors tensors = report_tensors(data, &data->peaks[i]);
+        any |= tensors.any;
+        used += tensors.blocks.bytes;
+        held += tensors.segments.bytes;
+    }
+    struct base_buf words = {0};
+    if (!any)
+        return;
+    base_buf_puts(&words, "tensors are ");
+    report_put_bytes(&words, used);
+    base_buf_puts(&words, " of the peak; PyTorch's allocator held ");
+    report_put_bytes(&words, held);
+    base_buf_puts(&words, " for them");
+    report_text_lines(text, "  ", &words);
+    base_buf_fini(&words);
+}
+
 static void put_waits(struct report_text *text)
 {
     struct base_buf words = {0};
@@ -232,6 +258,7 @@ void report_text_head(struct report_text *text)
     put_name(text);
     put_failures(text);
     put_gain(text);
+    put_tensors(text);
     put_levels(text);
     // Without first uses, this is all that is known about waits. Times of the simulated GPU are not
     // real.
