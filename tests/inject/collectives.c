@@ -37,7 +37,7 @@ int main(void)
     CUcontext context;
     CUstream stream;
     struct nccl_id id = {{0}};
-    void *comm, *second, *split, *all[2];
+    void *comm, *second, *split, *all[2], *third, *shrunk;
     id.bytes[127] = 7;
     CHECK(cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0) || cuCtxSetCurrent(context));
     CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
@@ -73,6 +73,12 @@ int main(void)
     CHECK(ncclAllGather(at(from), at(to), 10, INT8, split, stream));
     CHECK(ncclCommInitAll(all, 2, NULL));
     CHECK(ncclSend(at(from), 10, INT8, 0, all[1], stream));
+    struct nccl_id ids[2] = {id, id};
+    int left_out[] = {3, 0};
+    CHECK(ncclCommInitRankScalable(&third, 5, 2, 2, ids, NULL));
+    CHECK(ncclAllGather(at(from), at(to), 10, INT8, third, stream));
+    CHECK(ncclCommShrink(third, left_out, 2, &shrunk, NULL, 0));
+    CHECK(ncclReduceScatter(at(from), at(to), 10, INT8, 0, shrunk, stream));
     CHECK(ncclCommAbort(second));
     CHECK(ncclCommDestroy(comm));
     CHECK(cuStreamSynchronize(stream));

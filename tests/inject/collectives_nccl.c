@@ -10,14 +10,14 @@ struct communicator {
 };
 
 static struct communicator made[8];
-static int count;
+static int communicators;
 
 static int make(void **comm, int rank, int ranks)
 {
-    if (count == 8 || rank < 0 || rank >= ranks)
+    if (communicators == 8 || rank < 0 || rank >= ranks)
         return 4; // ncclInvalidArgument
-    made[count] = (struct communicator){rank, ranks};
-    *comm = &made[count++];
+    made[communicators] = (struct communicator){rank, ranks};
+    *comm = &made[communicators++];
     return 0;
 }
 
@@ -30,6 +30,21 @@ int ncclCommInitRankConfig(void **comm, int ranks, struct nccl_id id, int rank, 
 {
     (void)config;
     return ncclCommInitRank(comm, ranks, id, rank);
+}
+
+int ncclCommInitRankScalable(void **comm, int ranks, int rank, int ids, struct nccl_id *id,
+                             void *config)
+{
+    return ids == 2 ? ncclCommInitRankConfig(comm, ranks, id[1], rank, config) : 5;
+}
+
+int ncclCommShrink(void *comm, int *left_out, int count, void **shrunk, void *config, int flags)
+{
+    (void)left_out;
+    (void)config;
+    (void)flags;
+    const struct communicator *old = comm;
+    return make(shrunk, 0, old->ranks - count);
 }
 
 int ncclCommInitAll(void **comms, int ranks, const int *devices)

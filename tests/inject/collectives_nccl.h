@@ -12,6 +12,9 @@ struct nccl_id {
 
 int ncclCommInitRank(void **comm, int ranks, struct nccl_id id, int rank);
 int ncclCommInitRankConfig(void **comm, int ranks, struct nccl_id id, int rank, void *config);
+int ncclCommInitRankScalable(void **comm, int ranks, int rank, int ids, struct nccl_id *id,
+                             void *config);
+int ncclCommShrink(void *comm, int *left_out, int count, void **shrunk, void *config, int flags);
 int ncclCommInitAll(void **comms, int ranks, const int *devices);
 int ncclCommSplit(void *comm, int color, int key, void **split, void *config);
 int ncclCommDestroy(void *comm);

@@ -95,6 +95,13 @@ static void a_word_points_into_an_object_to_its_end_or_just_before_it(void **unu
         assert_int_equal(found.numbers[0], borders[i].first);
         assert_true(!borders[i].second || found.numbers[1] == borders[i].second);
     }
+    // Four bytes hold no address.
+    struct core_object small = make(6, 0xa000, 4, 1), word = make(7, 0xa100, 8, 1);
+    small.kind = word.kind = EVENT_OBJECT_PINNED;
+    assert_true(core_objects_add(&objects, OBJECTS_MEMORY, &small));
+    assert_true(core_objects_add(&objects, OBJECTS_MEMORY, &word));
+    assert_false(core_objects_pointed(&objects, 0xa000).leads_on);
+    assert_true(core_objects_pointed(&objects, 0xa100).leads_on);
     core_objects_unsearched(&objects, 0x1180);
     assert_true(core_objects_pointed(&objects, 0x1100).leads_on);
     assert_false(core_objects_pointed(&objects, 0x1080).leads_on);

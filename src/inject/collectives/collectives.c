@@ -323,6 +323,8 @@ enum {
     FUNCTION_comm_init_all,
     FUNCTION_comm_init_rank,
     FUNCTION_comm_init_rank_config,
+    FUNCTION_comm_init_rank_scalable,
+    FUNCTION_comm_shrink,
     FUNCTION_comm_split,
     FUNCTION_group_end,
     FUNCTION_group_start,
@@ -338,6 +340,9 @@ static int comm_init_all(void **comms, int count, const int *devices);
 static int comm_init_rank(void **comm, int ranks, struct unique_id id, int rank);
 static int comm_init_rank_config(void **comm, int ranks, struct unique_id id, int rank,
                                  void *config);
+static int comm_init_rank_scalable(void **comm, int ranks, int rank, int ids, struct unique_id *id,
+                                   void *config);
+static int comm_shrink(void *comm, int *left_out, int count, void **made, void *config, int flags);
 static int comm_split(void *comm, int color, int key, void **made, void *config);
 static int group_end(void);
 static int group_start(void);
@@ -353,6 +358,9 @@ static struct util_import functions[FUNCTION_COUNT] = {
     [FUNCTION_comm_init_rank] = {.name = "ncclCommInitRank", .hook = (void *)comm_init_rank},
     [FUNCTION_comm_init_rank_config] = {.name = "ncclCommInitRankConfig",
                                         .hook = (void *)comm_init_rank_config},
+    [FUNCTION_comm_init_rank_scalable] = {.name = "ncclCommInitRankScalable",
+                                          .hook = (void *)comm_init_rank_scalable},
+    [FUNCTION_comm_shrink] = {.name = "ncclCommShrink", .hook = (void *)comm_shrink},
     [FUNCTION_comm_split] = {.name = "ncclCommSplit", .hook = (void *)comm_split},
     [FUNCTION_group_end] = {.name = "ncclGroupEnd", .hook = (void *)group_end},
     [FUNCTION_group_start] = {.name = "ncclGroupStart", .hook = (void *)group_start},
@@ -414,6 +422,18 @@ static int comm_init_rank_config(void **comm, int ranks, struct unique_id id, in
     return leave(&at, status);
 }
 
+static int comm_init_rank_scalable(void **comm, int ranks, int rank, int ids, struct unique_id *id,
+                                   void *config)
+{
+    struct collective at;
+    if (!begin(&at, HOOK_ncclCommInitRankScalable, NULL, NO_STREAM, UNWIND_CALLER))
+        return REAL_NCCL(comm_init_rank_scalable)(comm, ranks, rank, ids, id, config);
+    enter(&at);
+    const int status = REAL_NCCL(comm_init_rank_scalable)(comm, ranks, rank, ids, id, config);
+    made(&at, status, comm, rank, ranks);
+    return leave(&at, status);
+}
+
 // The record has no communicator, because there are several.
 static int comm_init_all(void **comms, int count, const int *devices)
 {
@@ -426,6 +446,22 @@ static int comm_init_all(void **comms, int count, const int *devices)
         if (comms[i])
             make(comms[i], i, count);
     }
+    return leave(&at, status);
+}
+
+// The ranks that stay keep their order.
+static int comm_shrink(void *comm, int *left_out, int count, void **shrunk, void *config, int flags)
+{
+    struct collective at;
+    if (!begin(&at, HOOK_ncclCommShrink, comm, NO_STREAM, UNWIND_CALLER))
+        return REAL_NCCL(comm_shrink)(comm, left_out, count, shrunk, config, flags);
+    enter(&at);
+    int rank = at.record.rank, ranks = at.record.ranks < 0 ? -1 : at.record.ranks - count;
+    for (int i = 0; i < count && rank >= 0; i++)
+        rank -= left_out[i] < at.record.rank;
+    const int status = REAL_NCCL(comm_shrink)(comm, left_out, count, shrunk, config, flags);
+    if ((status == SUCCESS || status == IN_PROGRESS) && shrunk && *shrunk)
+        make(*shrunk, rank, ranks);
     return leave(&at, status);
 }
 

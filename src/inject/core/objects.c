@@ -293,7 +293,8 @@ struct core_objects_pointed core_objects_pointed(struct core_objects *objects, u
     pointed.count = pointed_locked(objects, word, found);
     for (size_t i = 0; i < pointed.count; i++) {
         pointed.numbers[i] = found[i]->number;
-        pointed.leads_on |= is_of_host(found[i]->kind) || found[i]->unsearched;
+        pointed.leads_on |= found[i]->bytes >= sizeof(uint64_t) && // else it holds no address
+                            (is_of_host(found[i]->kind) || found[i]->unsearched);
     }
     util_lock_give(&objects->lock, RANK_OBJECTS);
     return pointed;

@@ -24,6 +24,7 @@ enum {
     ENTRY_PTX = 1,
     ENTRY_LEAST_BYTES = 64,
     ELF_HEAD_BYTES = 64,
+    END_BYTES = 512 << 10, // of a large image, which are hashed
 };
 #define FATBIN_MAGIC 0xBA55ED50u
 
@@ -55,6 +56,16 @@ static uint64_t elf_bytes(const unsigned char *elf)
            number_at(elf + SECTION_BYTES, 2) * number_at(elf + SECTION_COUNT, 2);
 }
 
+// Libraries have images of hundreds of megabytes, of which the driver reads little. So only both
+// ends of a large one are read.
+static uint64_t hash(const unsigned char *bytes, uint64_t count)
+{
+    if (count <= 2 * END_BYTES)
+        return XXH3_64bits(bytes, count);
+    return XXH3_64bits_withSeed(bytes + count - END_BYTES, END_BYTES,
+                                XXH3_64bits(bytes, END_BYTES));
+}
+
 // limit: size of the file; an image in memory describes its own size.
 static struct event_module describe(const void *image, uint64_t limit)
 {
@@ -75,7 +86,7 @@ static struct event_module describe(const void *image, uint64_t limit)
     }
     if (about.bytes > limit)
         about.bytes = limit;
-    about.hash = XXH3_64bits(bytes, about.bytes);
+    about.hash = hash(bytes, about.bytes);
     return about;
 }
 
