@@ -12,10 +12,18 @@
 
 enum { FILES_MOST = 64, FILE_MOST_BYTES = 8 << 20 };
 
+// What record_names_in_python says of a line.
+struct python_line {
+    enum record_names_strength strength;
+    char *name; // NULL: none
+};
+
 struct source {
     char *path, *text, *clean; // text and clean are NULL if the file cannot be read
     size_t length;
     int64_t written_s;
+    struct base_map asked; // of a source in Python, by line: 1 + index into lines
+    BASE_ARRAY(struct python_line) lines;
 };
 
 struct record_names {
@@ -33,6 +41,10 @@ static void forget(struct source *source)
     free(source->path);
     free(source->text);
     free(source->clean);
+    for (size_t i = 0; i < source->lines.count; i++)
+        free(source->lines.items[i].name);
+    base_array_fini(&source->lines);
+    base_map_fini(&source->asked);
     *source = (struct source){0};
 }
 
@@ -43,7 +55,7 @@ void record_names_destroy(struct record_names *names)
     free(names);
 }
 
-static const struct source *read_path(struct record_names *names, const char *path)
+static struct source *read_path(struct record_names *names, const char *path)
 {
     for (unsigned i = 0; i < FILES_MOST; i++)
         if (names->files[i].path && !strcmp(names->files[i].path, path))
@@ -66,11 +78,11 @@ static const struct source *read_path(struct record_names *names, const char *pa
 }
 
 // Reads the frame's file where the compiler found it; if it is not there, as the name says.
-static const struct source *read_source(struct record_names *names,
-                                        const struct record_symbols_frame *frame)
+static struct source *read_source(struct record_names *names,
+                                  const struct record_symbols_frame *frame)
 {
     struct base_buf path = {0};
-    const struct source *source = NULL;
+    struct source *source = NULL;
     if (frame->folder && frame->file[0] != '/') {
         base_buf_printf(&path, "%s/%s", frame->folder, frame->file);
         source = path.failed ? NULL : read_path(names, path.text);
@@ -162,6 +174,29 @@ static bool name_from_source(struct record_names *names, const struct record_sym
     return found;
 }
 
+// A text is scanned from its start to the line, and many objects are made by the same lines, so
+// each line is looked at once.
+static enum record_names_strength ask_python(struct source *source, uint32_t line,
+                                             struct base_buf *name)
+{
+    uint64_t *place = base_map_put(&source->asked, line, NULL);
+    if (place && !*place) {
+        struct base_buf found = {0};
+        struct python_line *said = base_array_push(&source->lines);
+        if (!said)
+            return RECORD_NAMES_NONE;
+        said->strength = record_names_in_python(source->text, source->length, line, &found);
+        said->name = found.failed || !found.length ? NULL : strdup(found.text);
+        base_buf_fini(&found);
+        *place = source->lines.count;
+    }
+    if (!place)
+        return RECORD_NAMES_NONE;
+    const struct python_line *said = &source->lines.items[*place - 1];
+    base_buf_puts(name, said->name ? said->name : "");
+    return said->strength;
+}
+
 // Applies the rules to Python frames, of which those of packages only pass on what they allocate.
 // Returns true if a name was added.
 static bool name_from_python(struct record_names *names, const struct record_symbols_frame *frames,
@@ -174,10 +209,10 @@ static bool name_from_python(struct record_names *names, const struct record_sym
         const struct record_symbols_frame *frame = &frames[i];
         if (!frame->code)
             continue;
-        const struct source *source = frame->file ? read_source(names, frame) : NULL;
+        struct source *source = frame->file ? read_source(names, frame) : NULL;
         name.length = 0;
         strength = source && source->text && source->written_s <= frame->built_s
-                       ? record_names_in_python(source->text, source->length, frame->line, &name)
+                       ? ask_python(source, frame->line, &name)
                        : RECORD_NAMES_NONE;
         if (is_library(frame) && strength == RECORD_NAMES_STRONG)
             strength = RECORD_NAMES_NONE;
@@ -193,17 +228,17 @@ static bool name_from_python(struct record_names *names, const struct record_sym
     return found;
 }
 
-void record_names_object(struct record_names *names, const struct record_symbols_frame *frames,
-                         size_t count, uint64_t bytes, struct base_buf *out)
+bool record_names_object(struct record_names *names, const struct record_symbols_frame *frames,
+                         size_t count, struct base_buf *out)
 {
     if (name_from_python(names, frames, count, out) || name_from_source(names, frames, count, out))
-        return;
+        return true;
     for (size_t i = 0; i < count; i++) {
         if (!frames[i].file || !frames[i].line || is_library(&frames[i]))
             continue;
         const char *slash = strrchr(frames[i].file, '/');
         base_buf_printf(out, "%s:%u", slash ? slash + 1 : frames[i].file, frames[i].line);
-        return;
+        return true;
     }
     const struct record_symbols_frame *top = NULL;
     for (size_t i = 0; i < count && !top; i++)
@@ -214,6 +249,5 @@ void record_names_object(struct record_names *names, const struct record_symbols
             top = &frames[i];
     if (top)
         base_buf_printf(out, "%s, ", top->function);
-    base_buf_u64(out, bytes);
-    base_buf_puts(out, " bytes");
+    return false;
 }

@@ -35,10 +35,10 @@ struct record_names;
 struct record_names *record_names_create(void); // NULL if memory ran out
 void record_names_destroy(struct record_names *names);
 
-// Adds a name for an object of `bytes` bytes to out. The frames are those of the call that made it,
-// innermost first, without CUDA's (record_runtime_fold).
-void record_names_object(struct record_names *names, const struct record_symbols_frame *frames,
-                         size_t count, uint64_t bytes, struct base_buf *out);
+// Adds a name for objects to out. The frames are those of the call that made them, innermost first,
+// without CUDA's (record_runtime_fold). Returns false if the name is to end with the object's size.
+bool record_names_object(struct record_names *names, const struct record_symbols_frame *frames,
+                         size_t count, struct base_buf *out);
 
 enum record_names_strength {
     RECORD_NAMES_NONE = 0,

@@ -264,15 +264,35 @@ static enum profile_name_source source_of(const struct paths *paths, const char 
     return place ? PROFILE_NAME_PLACE : PROFILE_NAME_SOURCE;
 }
 
-static void name_object(struct paths *paths, const struct record_session_object *object)
+// Names the objects of the stack from its frames. Objects are sorted by stack; returns the index of
+// the next one.
+static size_t name_objects(struct paths *paths, uint32_t stack, size_t object)
 {
+    struct record_session *session = paths->session;
+    while (object < session->objects_made.count &&
+           session->objects_made.items[object].stack < stack)
+        object++;
+    if (object == session->objects_made.count || session->objects_made.items[object].stack > stack)
+        return object;
     struct base_buf name = {0};
-    record_names_object(paths->names, paths->frames.items, paths->frames.count, object->bytes,
-                        &name);
-    if (!name.failed && name.length)
-        profile_name_object(paths->session->writer, object->number, name.text,
-                            source_of(paths, name.text), &paths->session->error);
+    const bool whole =
+        record_names_object(paths->names, paths->frames.items, paths->frames.count, &name);
+    const size_t length = name.length;
+    for (;
+         object < session->objects_made.count && session->objects_made.items[object].stack == stack;
+         object++) {
+        const struct record_session_object *made = &session->objects_made.items[object];
+        name.length = length;
+        if (!whole) {
+            base_buf_u64(&name, made->bytes);
+            base_buf_puts(&name, " bytes");
+        }
+        if (!name.failed && name.length)
+            profile_name_object(session->writer, made->number, name.text,
+                                source_of(paths, name.text), &session->error);
+    }
     base_buf_fini(&name);
+    return object;
 }
 
 static int by_stack(const void *a, const void *b)
@@ -359,13 +379,7 @@ static void write_all(struct paths *paths)
         for (size_t k = 0; k < paths->frames.count; k++)
             record_sources_want_frame(session, &paths->frames.items[k]);
         write_stack(session, stack);
-        while (object < session->objects_made.count &&
-               session->objects_made.items[object].stack < stack->number)
-            object++;
-        for (; object < session->objects_made.count &&
-               session->objects_made.items[object].stack == stack->number;
-             object++)
-            name_object(paths, &session->objects_made.items[object]);
+        object = name_objects(paths, stack->number, object);
         base_arena_fini(&texts);
         if (session->progress)
             session->progress(session->user, i + 1, session->stacks.count);

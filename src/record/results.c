@@ -108,14 +108,10 @@ static void take_name(const char *from, char name[NAME_BYTES])
 // Finds the name of the function that begins at the address; "" if none is known.
 static void name_at(struct walk *walk, uint32_t image, uint64_t address, char name[NAME_BYTES])
 {
-    Dwfl_Module *module = record_symbols_module(walk->symbols, image);
-    GElf_Off offset = 0;
-    GElf_Sym symbol;
-    const char *found =
-        module ? dwfl_module_addrinfo(module, address, &offset, &symbol, NULL, NULL, NULL) : NULL;
-    const bool is_function =
-        found && offset == 0 &&
-        (GELF_ST_TYPE(symbol.st_info) == STT_FUNC || GELF_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC);
+    uint64_t offset = 0;
+    unsigned type = STT_NOTYPE;
+    const char *found = record_symbols_function(walk->symbols, image, address, &offset, &type);
+    const bool is_function = found && offset == 0 && (type == STT_FUNC || type == STT_GNU_IFUNC);
     take_name(is_function ? found : NULL, name);
 }
 

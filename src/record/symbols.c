@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "functions.h"
 #include "record.h"
 #include "symbols.h"
 
@@ -26,7 +27,8 @@ struct image {
     size_t build_id_bytes;
     Dwfl *dwfl; // NULL: not open
     Dwfl_Module *module;
-    uint64_t used; // the value of symbols->clock at the last use
+    struct record_functions *functions; // NULL: not sorted yet
+    uint64_t used;                      // the value of symbols->clock at the last use
     int64_t built_s;
     enum record_symbols_status status;
     bool names_only;
@@ -127,6 +129,8 @@ static void close_image(struct record_symbols *symbols, struct image *image)
 {
     if (!image->dwfl)
         return;
+    record_functions_destroy(image->functions);
+    image->functions = NULL;
     dwfl_end(image->dwfl);
     image->dwfl = NULL;
     image->module = NULL;
@@ -248,6 +252,16 @@ struct Dwfl_Module *record_symbols_module(struct record_symbols *symbols, uint32
 {
     ensure_open(symbols, &symbols->images.items[image - 1]);
     return symbols->images.items[image - 1].module;
+}
+
+const char *record_symbols_function(struct record_symbols *symbols, uint32_t image_number,
+                                    uint64_t address, uint64_t *offset, unsigned *type)
+{
+    struct image *image = &symbols->images.items[image_number - 1];
+    ensure_open(symbols, image);
+    if (image->module && !image->functions)
+        image->functions = record_functions_create(image->module);
+    return image->functions ? record_functions_find(image->functions, address, offset, type) : NULL;
 }
 
 // --- One address ---------------------------------------------------------------------------------
@@ -397,18 +411,15 @@ static void add_debug_frames(struct search *search, Dwfl_Module *module, uint64_
     }
 }
 
-static void find_frames(struct search *search, const struct image *image, uint64_t return_address)
+static void find_frames(struct search *search, uint32_t image_number, uint64_t return_address)
 {
+    const struct image *image = &search->symbols->images.items[image_number - 1];
     uint64_t address = return_address - 1;
     if (image->module) {
-        GElf_Off from_symbol = 0;
-        GElf_Sym symbol;
+        uint64_t from_symbol = 0;
+        unsigned type;
         const char *name =
-            dwfl_module_addrinfo(image->module, address, &from_symbol, &symbol, NULL, NULL, NULL);
-        if (name && GELF_ST_TYPE(symbol.st_info) != STT_FUNC &&
-            GELF_ST_TYPE(symbol.st_info) != STT_NOTYPE &&
-            GELF_ST_TYPE(symbol.st_info) != STT_GNU_IFUNC)
-            name = NULL;
+            record_symbols_function(search->symbols, image_number, address, &from_symbol, &type);
         uint64_t offset = name ? from_symbol + 1 : return_address;
         if (!image->names_only)
             add_debug_frames(search, image->module, address, name, offset);
@@ -431,7 +442,7 @@ record_symbols_find(struct record_symbols *symbols, uint32_t image_number, uint6
         forget_places(symbols);
     ensure_open(symbols, image);
     struct search search = {.symbols = symbols};
-    find_frames(&search, image, return_address);
+    find_frames(&search, image_number, return_address);
     struct record_symbols_place *place = base_new(&symbols->kept, struct record_symbols_place);
     struct record_symbols_frame *frames =
         base_new_array(&symbols->kept, struct record_symbols_frame, search.count);

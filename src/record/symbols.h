@@ -62,4 +62,8 @@ const struct record_symbols_place *record_symbols_find(struct record_symbols *sy
 struct Dwfl_Module;
 struct Dwfl_Module *record_symbols_module(struct record_symbols *symbols, uint32_t image);
 
+// Returns the symbol of the function that the address is in, as record_functions_find.
+const char *record_symbols_function(struct record_symbols *symbols, uint32_t image,
+                                    uint64_t address, uint64_t *offset, unsigned *type);
+
 #endif

@@ -250,7 +250,8 @@ static void assert_name(struct written *written, const struct record_symbols_fra
                         size_t count, const char *wanted)
 {
     struct base_buf name = {0};
-    record_names_object(written->names, frames, count, 4096, &name);
+    if (!record_names_object(written->names, frames, count, &name))
+        base_buf_puts(&name, "4096 bytes");
     assert_string_equal(name.text, wanted);
     base_buf_fini(&name);
 }

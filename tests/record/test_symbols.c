@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <dlfcn.h>
+#include <elfutils/libdwfl.h>
 #include <limits.h>
 #include <link.h>
 #include <stdbool.h>
@@ -272,6 +273,52 @@ static void many_addresses_stay_within_bounds(void **state)
     unload(&loaded);
 }
 
+// libdw looks at all symbols for each address. The C library has aliases, weak symbols and labels.
+static void functions_are_those_that_libdw_finds(void **state)
+{
+    (void)state;
+    enum { STEP = 61 };
+    struct link_map *map;
+    void *library = dlopen("libc.so.6", RTLD_NOW);
+    assert_non_null(library);
+    assert_int_equal(dlinfo(library, RTLD_DI_LINKMAP, &map), 0);
+    const char *const paths[] = {map->l_name, "/proc/self/exe"};
+    for (unsigned i = 0; i < 2; i++) {
+        struct record_symbols *symbols = record_symbols_create("/nonexistent");
+        const uint32_t image = record_symbols_image(symbols, paths[i], strlen(paths[i]), NULL, 0);
+        Dwfl_Module *module = record_symbols_module(symbols, image);
+        assert_non_null(module);
+        GElf_Addr start, end;
+        dwfl_module_info(module, NULL, &start, &end, NULL, NULL, NULL, NULL);
+        unsigned named = 0;
+        for (uint64_t address = start; address < end; address += STEP) {
+            GElf_Off wanted_offset = 0;
+            uint64_t offset = 0;
+            GElf_Sym symbol;
+            unsigned type;
+            const char *wanted =
+                dwfl_module_addrinfo(module, address, &wanted_offset, &symbol, NULL, NULL, NULL);
+            const unsigned wanted_type = wanted ? GELF_ST_TYPE(symbol.st_info) : STT_OBJECT;
+            const char *name = record_symbols_function(symbols, image, address, &offset, &type);
+            if (wanted_type != STT_FUNC && wanted_type != STT_NOTYPE &&
+                wanted_type != STT_GNU_IFUNC)
+                wanted = NULL;
+            if (!wanted) {
+                assert_null(name);
+                continue;
+            }
+            assert_non_null(name);
+            assert_string_equal(name, wanted);
+            assert_int_equal(offset, wanted_offset);
+            assert_int_equal(type, wanted_type);
+            named++;
+        }
+        assert_true(named > 100);
+        record_symbols_destroy(symbols);
+    }
+    dlclose(library);
+}
+
 static void names_are_demangled(void **state)
 {
     (void)state;
@@ -299,6 +346,7 @@ int main(void)
         cmocka_unit_test(a_file_that_changed_is_not_believed),
         cmocka_unit_test(what_is_no_library_is_told),
         cmocka_unit_test(many_addresses_stay_within_bounds),
+        cmocka_unit_test(functions_are_those_that_libdw_finds),
         cmocka_unit_test(names_are_demangled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
