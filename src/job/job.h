@@ -135,6 +135,35 @@ enum job_role { JOB_KEY, JOB_SUM, JOB_MOST, JOB_FIRST };
     C(waited_ns, NUMBER, SUM) \
     C(longest_ns, NUMBER, MOST)
 
+// Calls of collectives by the type of the elements and the size of the communicator, 0 if it is not
+// known. sent_count: those of which it is known how many bytes are sent.
+#define JOB_COLLECTIVE_COLUMNS(C)      \
+    C(path, PATH, KEY)                 \
+    C(function, TEXT, KEY)             \
+    C(type, TEXT, KEY)                 \
+    C(communicator_ranks, NUMBER, KEY) \
+    C(profile, PROFILE, KEY)           \
+    C(count, NUMBER, SUM)              \
+    C(failed, NUMBER, SUM)             \
+    C(sent_count, NUMBER, SUM)         \
+    C(sent_bytes, NUMBER, SUM)         \
+    C(received_count, NUMBER, SUM)     \
+    C(received_bytes, NUMBER, SUM)     \
+    C(host_ns, NUMBER, SUM)            \
+    C(longest_ns, NUMBER, MOST)
+
+// Ranges of NVTX by domain, "" for the default one, and name: of each profile those that take most
+// time, and all others as one.
+#define JOB_OTHER_RANGES "(other ranges)"
+#define JOB_RANGE_COLUMNS(C) \
+    C(domain, TEXT, KEY)     \
+    C(name, TEXT, KEY)       \
+    C(profile, PROFILE, KEY) \
+    C(count, NUMBER, SUM)    \
+    C(timed, NUMBER, SUM)    \
+    C(total_ns, NUMBER, SUM) \
+    C(longest_ns, NUMBER, MOST)
+
 #define JOB_FINDING_COLUMNS(C)       \
     C(pattern, TEXT, KEY)            \
     C(identity, NUMBER, KEY)         \
@@ -179,18 +208,20 @@ enum job_role { JOB_KEY, JOB_SUM, JOB_MOST, JOB_FIRST };
     C(name, TEXT, KEY)         \
     C(value, TEXT, FIRST)
 
-#define JOB_TABLES(X)                          \
-    X(PROFILES, profiles, JOB_PROFILE_COLUMNS) \
-    X(DEVICES, devices, JOB_DEVICE_COLUMNS)    \
-    X(PEAKS, peaks, JOB_PEAK_COLUMNS)          \
-    X(KERNELS, kernels, JOB_KERNEL_COLUMNS)    \
-    X(OBJECTS, objects, JOB_OBJECT_COLUMNS)    \
-    X(COPIES, copies, JOB_COPY_COLUMNS)        \
-    X(SETS, sets, JOB_SET_COLUMNS)             \
-    X(WAITS, waits, JOB_WAIT_COLUMNS)          \
-    X(FINDINGS, findings, JOB_FINDING_COLUMNS) \
-    X(NOTES, notes, JOB_NOTE_COLUMNS)          \
-    X(DROPPED, dropped, JOB_DROPPED_COLUMNS)   \
+#define JOB_TABLES(X)                                   \
+    X(PROFILES, profiles, JOB_PROFILE_COLUMNS)          \
+    X(DEVICES, devices, JOB_DEVICE_COLUMNS)             \
+    X(PEAKS, peaks, JOB_PEAK_COLUMNS)                   \
+    X(KERNELS, kernels, JOB_KERNEL_COLUMNS)             \
+    X(OBJECTS, objects, JOB_OBJECT_COLUMNS)             \
+    X(COPIES, copies, JOB_COPY_COLUMNS)                 \
+    X(SETS, sets, JOB_SET_COLUMNS)                      \
+    X(WAITS, waits, JOB_WAIT_COLUMNS)                   \
+    X(COLLECTIVES, collectives, JOB_COLLECTIVE_COLUMNS) \
+    X(RANGES, ranges, JOB_RANGE_COLUMNS)                \
+    X(FINDINGS, findings, JOB_FINDING_COLUMNS)          \
+    X(NOTES, notes, JOB_NOTE_COLUMNS)                   \
+    X(DROPPED, dropped, JOB_DROPPED_COLUMNS)            \
     X(SETTINGS, settings, JOB_SETTING_COLUMNS)
 
 enum job_table {
@@ -201,19 +232,21 @@ enum job_table {
 };
 
 // The columns of each table: JOB_KERNELS_launches and so on.
-#define X(NAME, name, columns)                enum { columns(JOB_##NAME##_COLUMN) JOB_##NAME##_COUNT };
-#define JOB_PROFILES_COLUMN(name, type, role) JOB_PROFILES_##name,
-#define JOB_DEVICES_COLUMN(name, type, role)  JOB_DEVICES_##name,
-#define JOB_PEAKS_COLUMN(name, type, role)    JOB_PEAKS_##name,
-#define JOB_KERNELS_COLUMN(name, type, role)  JOB_KERNELS_##name,
-#define JOB_OBJECTS_COLUMN(name, type, role)  JOB_OBJECTS_##name,
-#define JOB_COPIES_COLUMN(name, type, role)   JOB_COPIES_##name,
-#define JOB_SETS_COLUMN(name, type, role)     JOB_SETS_##name,
-#define JOB_WAITS_COLUMN(name, type, role)    JOB_WAITS_##name,
-#define JOB_FINDINGS_COLUMN(name, type, role) JOB_FINDINGS_##name,
-#define JOB_NOTES_COLUMN(name, type, role)    JOB_NOTES_##name,
-#define JOB_DROPPED_COLUMN(name, type, role)  JOB_DROPPED_##name,
-#define JOB_SETTINGS_COLUMN(name, type, role) JOB_SETTINGS_##name,
+#define X(NAME, name, columns)                   enum { columns(JOB_##NAME##_COLUMN) JOB_##NAME##_COUNT };
+#define JOB_PROFILES_COLUMN(name, type, role)    JOB_PROFILES_##name,
+#define JOB_DEVICES_COLUMN(name, type, role)     JOB_DEVICES_##name,
+#define JOB_PEAKS_COLUMN(name, type, role)       JOB_PEAKS_##name,
+#define JOB_KERNELS_COLUMN(name, type, role)     JOB_KERNELS_##name,
+#define JOB_OBJECTS_COLUMN(name, type, role)     JOB_OBJECTS_##name,
+#define JOB_COPIES_COLUMN(name, type, role)      JOB_COPIES_##name,
+#define JOB_SETS_COLUMN(name, type, role)        JOB_SETS_##name,
+#define JOB_WAITS_COLUMN(name, type, role)       JOB_WAITS_##name,
+#define JOB_COLLECTIVES_COLUMN(name, type, role) JOB_COLLECTIVES_##name,
+#define JOB_RANGES_COLUMN(name, type, role)      JOB_RANGES_##name,
+#define JOB_FINDINGS_COLUMN(name, type, role)    JOB_FINDINGS_##name,
+#define JOB_NOTES_COLUMN(name, type, role)       JOB_NOTES_##name,
+#define JOB_DROPPED_COLUMN(name, type, role)     JOB_DROPPED_##name,
+#define JOB_SETTINGS_COLUMN(name, type, role)    JOB_SETTINGS_##name,
 JOB_TABLES(X)
 #undef X
 enum { JOB_MOST_COLUMNS = JOB_PROFILES_COUNT };

@@ -63,6 +63,12 @@ const char job_views[] =
     "CREATE VIEW v_sets AS SELECT profile, " RANK ", count, bytes, timed, gpu_ns, longest_ns FROM sets x;"
     "CREATE VIEW v_waits AS SELECT profile, " RANK ", " TEXT_OF("function") " AS called, "
     PATH_OF("path") " AS call_path, explicit, count, timed, waited_ns, longest_ns FROM waits x;"
+    "CREATE VIEW v_collectives AS SELECT profile, " RANK ", " TEXT_OF("function") " AS name, "
+    PATH_OF("path") " AS call_path, NULLIF(" TEXT_OF("type") ", '') AS type, NULLIF(communicator_ranks, 0) AS"
+    " communicator_ranks, count, failed, sent_count, sent_bytes, received_count, received_bytes, host_ns, longest_ns"
+    " FROM collectives x;"
+    "CREATE VIEW v_nvtx_ranges AS SELECT profile, " RANK ", " TEXT_OF("name") " AS name, NULLIF(" TEXT_OF("domain")
+    ", '') AS domain, count, timed, total_ns, longest_ns FROM ranges x;"
     "CREATE VIEW v_findings AS SELECT profile, " RANK ", " TEXT_OF("pattern") " AS pattern,"
     " printf('%016x:%d', identity, ordinal) AS identity, " TEXT_OF("place") " AS place, "
     PATH_OF("path") " AS call_path, " TEXT_OF("object") " AS object_name, " TEXT_OF("kernel") " AS kernel, "

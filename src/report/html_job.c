@@ -17,7 +17,8 @@ enum {
     MOST_FINDINGS = 1000,
     PROFILE_BYTES = 2500000,
     FINDING_BYTES = 1000000,
-    DETAIL_BYTES = 1200000, // for each of kernels, waits and findings
+    DETAIL_BYTES = 1200000,       // for each of kernels, waits and findings
+    COMMUNICATION_BYTES = 300000, // for each of collectives and ranges
 };
 
 struct job_page {
@@ -220,57 +221,56 @@ struct uses {
     struct job_page *of;
     struct page_section section;
     enum report_job_kind kind;
-    const char *name; // of the last row
-    const struct job_place *place;
+    struct report_job_row row; // the last one
+    size_t most_bytes;
     bool open, full;
 };
 
-// A row is [index, number, time, index, ...] behind its name.
+// A row is [index, number, amount, index, ...] behind its name.
 static bool take_use(void *user, const struct report_job_use *use)
 {
     struct uses *uses = user;
     struct base_json *json = &uses->section.json;
-    if (uses->open && (strcmp(uses->name, use->name) != 0 || uses->place != use->place)) {
+    if (uses->open && !report_job_same_row(&uses->row, &use->row)) {
         base_json_end_array(json);
         uses->open = false;
     }
     if (!uses->open) {
-        const struct report_job_row row = {.name = use->name, .place = use->place};
         struct base_buf name = {0};
-        uses->full = page_section_bytes(&uses->section) > DETAIL_BYTES - 2 * PAGE_ROW_BYTES;
+        uses->full =
+            page_section_bytes(&uses->section) > uses->most_bytes - 2 * (size_t)PAGE_ROW_BYTES;
         if (uses->full)
             return false;
-        report_job_put_row(uses->kind, &row, &name);
+        report_job_put_row(uses->kind, &use->row, &name);
         base_json_begin_array(json);
         page_put_text(json, name.text ? name.text : "");
         uses->of->page.failed |= name.failed;
         base_buf_fini(&name);
         uses->open = true;
-        uses->name = use->name;
-        uses->place = use->place;
+        uses->row = use->row;
     }
     if (use->profile >= uses->of->profiles ||
-        page_section_bytes(&uses->section) > DETAIL_BYTES - PAGE_ROW_BYTES) {
+        page_section_bytes(&uses->section) > uses->most_bytes - PAGE_ROW_BYTES) {
         uses->full |= use->profile < uses->of->profiles;
         return true;
     }
     base_json_u64(json, use->profile);
     base_json_u64(json, use->count);
-    base_json_u64(json, use->ns);
+    base_json_u64(json, use->amount);
     return true;
 }
 
 static enum base_code put_uses(struct job_page *of, enum report_job_kind kind, const char *key,
-                               struct base_error *error)
+                               size_t most_bytes, struct base_error *error)
 {
-    struct uses uses = {.of = of, .kind = kind};
+    struct uses uses = {.of = of, .kind = kind, .most_bytes = most_bytes};
     page_begin(&uses.section, false);
     const enum base_code code = report_job_each_use(of->job, kind, take_use, &uses, error);
     if (uses.open)
         base_json_end_array(&uses.section.json);
     if (uses.full)
         page_omit(&of->page, key, 1, 2, "those of some ranks are left out");
-    put_member(of, &uses.section, key, DETAIL_BYTES);
+    put_member(of, &uses.section, key, most_bytes);
     return code;
 }
 
@@ -365,10 +365,14 @@ enum base_code report_job_html(struct profile *profile, const struct report_rule
         put_profiles(&of);
         put_findings(&of);
         put_differences(&of);
-        code = put_uses(&of, REPORT_JOB_KERNEL, "kernels", error);
+        code = put_uses(&of, REPORT_JOB_KERNEL, "kernels", DETAIL_BYTES, error);
     }
     if (code == BASE_OK)
-        code = put_uses(&of, REPORT_JOB_WAIT, "waits", error);
+        code = put_uses(&of, REPORT_JOB_WAIT, "waits", DETAIL_BYTES, error);
+    if (code == BASE_OK)
+        code = put_uses(&of, REPORT_JOB_COLLECTIVE, "collectives", COMMUNICATION_BYTES, error);
+    if (code == BASE_OK)
+        code = put_uses(&of, REPORT_JOB_RANGE, "ranges", COMMUNICATION_BYTES, error);
     if (code == BASE_OK)
         code = put_having(&of, error);
     if (code == BASE_OK)

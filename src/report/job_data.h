@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every report needs of a job profile: its profiles, and each kernel, wait, object, copy
-// direction and finding with how it spreads over them. Rows of single profiles are not kept; they
-// can be read again. Inner header of src/report.
+// direction, collective, range of NVTX and finding with how it spreads over them. Rows of single
+// profiles are not kept; they can be read again. Inner header of src/report.
 #ifndef GLINT_REPORT_JOB_DATA_H
 #define GLINT_REPORT_JOB_DATA_H
 
@@ -32,7 +32,7 @@ struct report_job_spread {
     uint64_t profiles;        // over which it spreads
 };
 
-enum { REPORT_JOB_MEASURES = 3, REPORT_JOB_OUTLIERS = 4, REPORT_JOB_DIFFERENCE_PERCENT = 20 };
+enum { REPORT_JOB_MEASURES = 4, REPORT_JOB_OUTLIERS = 4, REPORT_JOB_DIFFERENCE_PERCENT = 20 };
 
 struct report_job_outlier {
     size_t profile;
@@ -40,16 +40,19 @@ struct report_job_outlier {
 };
 
 enum report_job_kind {
-    REPORT_JOB_KERNEL, // measures: launches, GPU time
-    REPORT_JOB_WAIT,   // waits, waiting time
-    REPORT_JOB_OBJECT, // objects, bytes, bytes of the highest peak
-    REPORT_JOB_COPY,   // copies, bytes, GPU time
+    REPORT_JOB_KERNEL,     // measures: launches, GPU time
+    REPORT_JOB_WAIT,       // waits, waiting time
+    REPORT_JOB_OBJECT,     // objects, bytes, bytes of the highest peak
+    REPORT_JOB_COPY,       // copies, bytes, GPU time
+    REPORT_JOB_COLLECTIVE, // calls, bytes sent, bytes received, time in the function
+    REPORT_JOB_RANGE,      // ranges of NVTX: ranges, time
     REPORT_JOB_KINDS
 };
 
 struct report_job_row {
-    const char *name; // of the kernel, function, object or direction; "" if an object has none
-    const char *kind; // of an object
+    const char *name; // of the kernel, function, object, ...; "" if an object has none
+    const char *kind; // of an object; the type of a collective's elements; the domain of a range
+    uint64_t communicator_ranks; // of a collective; 0: unknown
     const struct job_place *place;
     bool is_explicit, is_timed; // a synchronization; all times are known
     uint64_t profiles;          // that have it
@@ -137,13 +140,15 @@ enum base_code report_job_each_finding(struct report_job *job,
                                                     const struct report_job_finding_row *row),
                                        void *user, struct base_error *error);
 
-// Calls `each` for the kernels or waits of every profile, by kernel or call path.
+// Calls `each` for the rows of a kind of every profile, which come together if they are of one row
+// of the job.
 struct report_job_use {
     size_t profile;
-    const char *name;
-    const struct job_place *place;
-    uint64_t count, ns;
+    struct report_job_row row; // what tells it from others
+    uint64_t count, amount;    // amount: nanoseconds, or bytes that a collective sends and receives
 };
+// Returns whether two rows of a kind are the same one.
+bool report_job_same_row(const struct report_job_row *one, const struct report_job_row *other);
 enum base_code report_job_each_use(struct report_job *job, enum report_job_kind kind,
                                    bool (*each)(void *user, const struct report_job_use *use),
                                    void *user, struct base_error *error);
@@ -164,7 +169,8 @@ void report_job_put_ranks(const uint64_t *ranks, size_t count, struct base_buf *
 // Adds a measure's value with its unit.
 void report_job_put_measure(enum report_job_kind kind, unsigned measure, uint64_t value,
                             struct base_buf *out);
-// Adds "stencil<float>" or "cudaStreamSynchronize at halo.cu:31".
+// Adds "stencil<float>", "cudaStreamSynchronize at halo.cu:31" or "ncclAllReduce of float32 among
+// 8 ranks at train.cu:60".
 void report_job_put_row(enum report_job_kind kind, const struct report_job_row *row,
                         struct base_buf *out);
 // Adds how a worth spreads over the profiles: "9.0 MiB off the peak in the mean (8.0 MiB to 16.0

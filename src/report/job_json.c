@@ -105,7 +105,9 @@ static void put_row(struct base_json *json, const struct report_job *job, enum r
         [REPORT_JOB_KERNEL] = {"name", {"launches", "gpu_ns"}, 1},
         [REPORT_JOB_WAIT] = {"called", {"count", "waited_ns"}, 1},
         [REPORT_JOB_OBJECT] = {"name", {"count", "bytes", "peak_bytes"}, -1},
-        [REPORT_JOB_COPY] = {"direction", {"count", "bytes", "gpu_ns"}, 2}};
+        [REPORT_JOB_COPY] = {"direction", {"count", "bytes", "gpu_ns"}, 2},
+        [REPORT_JOB_COLLECTIVE] = {"name", {"count", "sent_bytes", "received_bytes", "host_ns"}, 3},
+        [REPORT_JOB_RANGE] = {"name", {"count", "total_ns"}, 1}};
     base_json_begin_object(json);
     base_json_key(json, keys[kind].name);
     base_json_string(json, kind == REPORT_JOB_OBJECT && !row->name[0] ? NULL : row->name);
@@ -113,7 +115,14 @@ static void put_row(struct base_json *json, const struct report_job *job, enum r
         report_json_string(json, "kind", row->kind);
     if (kind == REPORT_JOB_WAIT)
         report_json_bool(json, "explicit", row->is_explicit);
-    if (kind == REPORT_JOB_WAIT || kind == REPORT_JOB_OBJECT)
+    if (kind == REPORT_JOB_RANGE)
+        report_json_string(json, "domain", row->kind && row->kind[0] ? row->kind : NULL);
+    if (kind == REPORT_JOB_COLLECTIVE) {
+        report_json_string(json, "type", row->kind && row->kind[0] ? row->kind : NULL);
+        report_json_number_or_null(json, "communicator_ranks", row->communicator_ranks,
+                                   row->communicator_ranks);
+    }
+    if (kind == REPORT_JOB_WAIT || kind == REPORT_JOB_OBJECT || kind == REPORT_JOB_COLLECTIVE)
         put_place(json, row->place);
     report_json_number(json, "profiles", row->profiles);
     for (int m = 0; m < REPORT_JOB_MEASURES && keys[kind].measures[m]; m++)
@@ -177,10 +186,10 @@ static void put_finding(struct base_json *json, const struct report_job_finding 
 
 static void put_job(struct base_json *json, const struct report_job *job)
 {
-    static const char *const keys[REPORT_JOB_KINDS] = {[REPORT_JOB_KERNEL] = "kernels",
-                                                       [REPORT_JOB_WAIT] = "waits",
-                                                       [REPORT_JOB_OBJECT] = "objects",
-                                                       [REPORT_JOB_COPY] = "copies"};
+    static const char *const keys[REPORT_JOB_KINDS] = {
+        [REPORT_JOB_KERNEL] = "kernels",         [REPORT_JOB_WAIT] = "waits",
+        [REPORT_JOB_OBJECT] = "objects",         [REPORT_JOB_COPY] = "copies",
+        [REPORT_JOB_COLLECTIVE] = "collectives", [REPORT_JOB_RANGE] = "nvtx_ranges"};
     base_json_begin_object(json);
     report_json_string(json, "glint", GLINT_VERSION);
     report_json_number(json, "schema", 1);

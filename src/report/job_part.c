@@ -7,7 +7,7 @@
 #include "data.h"
 #include "findings.h"
 #include "identity.h"
-#include "job/job.h"
+#include "job_parting.h"
 #include "text.h"
 #include "units.h"
 
@@ -16,13 +16,9 @@ struct object_sum { // objects of one name, kind and call path
     uint64_t count, bytes, largest, peak_count, peak_bytes, read_by, written_by;
 };
 
-struct parting {
-    struct report_data data;
-    struct job_part *part;
-    struct base_map places; // by number of a call path: const struct job_place *
-    struct base_map groups; // of objects: index + 1 in sums
+struct object_sums {
+    struct base_map groups; // index + 1 in sums
     BASE_ARRAY(struct object_sum) sums;
-    bool failed; // memory ran out
 };
 
 static struct job_cell number_if(bool known, uint64_t number)
@@ -30,19 +26,20 @@ static struct job_cell number_if(bool known, uint64_t number)
     return known ? job_number(number) : (struct job_cell){0};
 }
 
-static void put(struct parting *of, enum job_table table, const struct job_cell *cells)
+void report_parting_put(struct report_parting *of, enum job_table table,
+                        const struct job_cell *cells)
 {
     of->failed |= !job_part_put(of->part, table, cells);
 }
 
 // Returns the text of a buffer, "" for none; notes when memory ran out.
-static const char *text_of(struct parting *of, const struct base_buf *buf)
+static const char *text_of(struct report_parting *of, const struct base_buf *buf)
 {
     of->failed |= buf->failed;
     return buf->text && !buf->failed ? buf->text : "";
 }
 
-static const struct job_place *place_of(struct parting *of, uint32_t path)
+const struct job_place *report_parting_place(struct report_parting *of, uint32_t path)
 {
     uint64_t *slot = path ? base_map_put(&of->places, path, NULL) : NULL;
     of->failed |= path && !slot;
@@ -78,7 +75,7 @@ static void put_recorded(const struct report_data *data, struct base_buf *out)
     }
 }
 
-static void put_profile(struct parting *of)
+static void put_profile(struct report_parting *of)
 {
     const struct report_data *data = &of->data;
     const struct profile_program *program = profile_program(data->profile);
@@ -149,17 +146,18 @@ static void put_profile(struct parting *of)
         [JOB_PROFILES_arguments_ns] = job_number(coverage.gpu_ns[REPORT_BY_ARGUMENTS]),
         [JOB_PROFILES_unobserved_ns] = job_number(coverage.gpu_ns[REPORT_NOT_KNOWN]),
     };
-    put(of, JOB_PROFILES, cells);
+    report_parting_put(of, JOB_PROFILES, cells);
     base_buf_fini(&arguments);
     base_buf_fini(&recorded);
 }
 
-static void put_facts(struct parting *of)
+static void put_facts(struct report_parting *of)
 {
     const struct report_data *data = &of->data;
     for (size_t i = 0; i < data->devices.count; i++) {
         const struct profile_device *device = &data->devices.items[i];
-        put(of, JOB_DEVICES,
+        report_parting_put(
+            of, JOB_DEVICES,
             (struct job_cell[JOB_DEVICES_COUNT]){
                 [JOB_DEVICES_ordinal] = job_number(device->number ? device->number - 1 : 0),
                 [JOB_DEVICES_name] = job_text(device->name),
@@ -171,74 +169,75 @@ static void put_facts(struct parting *of)
     }
     for (size_t i = 0; i < data->peak_count; i++) {
         const struct analyze_peak *peak = &data->peaks[i];
-        put(of, JOB_PEAKS,
-            (struct job_cell[JOB_PEAKS_COUNT]){[JOB_PEAKS_level] = job_number(i + 1),
-                                               [JOB_PEAKS_device] =
-                                                   number_if(peak->device, peak->device - 1),
-                                               [JOB_PEAKS_bytes] = job_number(peak->bytes),
-                                               [JOB_PEAKS_times] = job_number(peak->times)});
+        report_parting_put(of, JOB_PEAKS,
+                           (struct job_cell[JOB_PEAKS_COUNT]){
+                               [JOB_PEAKS_level] = job_number(i + 1),
+                               [JOB_PEAKS_device] = number_if(peak->device, peak->device - 1),
+                               [JOB_PEAKS_bytes] = job_number(peak->bytes),
+                               [JOB_PEAKS_times] = job_number(peak->times)});
     }
     for (size_t i = 0; i < data->notes.count; i++)
-        put(of, JOB_NOTES,
-            (struct job_cell[JOB_NOTES_COUNT]){
-                [JOB_NOTES_position] = job_number(i + 1),
-                [JOB_NOTES_severity] =
-                    job_text(profile_severity_word(data->notes.items[i].severity)),
-                [JOB_NOTES_text] = job_text(data->notes.items[i].text)});
+        report_parting_put(of, JOB_NOTES,
+                           (struct job_cell[JOB_NOTES_COUNT]){
+                               [JOB_NOTES_position] = job_number(i + 1),
+                               [JOB_NOTES_severity] =
+                                   job_text(profile_severity_word(data->notes.items[i].severity)),
+                               [JOB_NOTES_text] = job_text(data->notes.items[i].text)});
     for (size_t i = 0; i < data->dropped.count; i++)
-        put(of, JOB_DROPPED,
-            (struct job_cell[JOB_DROPPED_COUNT]){
-                [JOB_DROPPED_kind] = job_text(data->dropped.items[i].kind),
-                [JOB_DROPPED_count] = job_number(data->dropped.items[i].count)});
+        report_parting_put(of, JOB_DROPPED,
+                           (struct job_cell[JOB_DROPPED_COUNT]){
+                               [JOB_DROPPED_kind] = job_text(data->dropped.items[i].kind),
+                               [JOB_DROPPED_count] = job_number(data->dropped.items[i].count)});
     for (size_t i = 0; i < data->settings.count; i++)
-        put(of, JOB_SETTINGS,
-            (struct job_cell[JOB_SETTINGS_COUNT]){
-                [JOB_SETTINGS_name] = job_text(data->settings.items[i].name),
-                [JOB_SETTINGS_value] = job_text(data->settings.items[i].value)});
+        report_parting_put(of, JOB_SETTINGS,
+                           (struct job_cell[JOB_SETTINGS_COUNT]){
+                               [JOB_SETTINGS_name] = job_text(data->settings.items[i].name),
+                               [JOB_SETTINGS_value] = job_text(data->settings.items[i].value)});
 }
 
 // --- Work ----------------------------------------------------------------------------------------
 
-static void put_work(struct parting *of)
+static void put_work(struct report_parting *of)
 {
     const struct report_data *data = &of->data;
     for (size_t i = 0; i < data->kernel_rows.count; i++) {
         const struct report_kernel *kernel = &data->kernel_rows.items[i];
         if (kernel->sum.count)
-            put(of, JOB_KERNELS,
-                (struct job_cell[JOB_KERNELS_COUNT]){
-                    [JOB_KERNELS_kernel] = job_text(kernel->name),
-                    [JOB_KERNELS_launches] = job_number(kernel->sum.count),
-                    [JOB_KERNELS_timed] = job_number(kernel->sum.timed),
-                    [JOB_KERNELS_gpu_ns] = job_number(kernel->sum.total_ns),
-                    [JOB_KERNELS_longest_ns] = job_number(kernel->sum.longest_ns)});
+            report_parting_put(of, JOB_KERNELS,
+                               (struct job_cell[JOB_KERNELS_COUNT]){
+                                   [JOB_KERNELS_kernel] = job_text(kernel->name),
+                                   [JOB_KERNELS_launches] = job_number(kernel->sum.count),
+                                   [JOB_KERNELS_timed] = job_number(kernel->sum.timed),
+                                   [JOB_KERNELS_gpu_ns] = job_number(kernel->sum.total_ns),
+                                   [JOB_KERNELS_longest_ns] = job_number(kernel->sum.longest_ns)});
     }
     for (unsigned i = 0; i < REPORT_DIRECTIONS; i++) {
         const struct report_sum *sum = &data->copies[i];
         if (sum->count)
-            put(of, JOB_COPIES,
-                (struct job_cell[JOB_COPIES_COUNT]){
-                    [JOB_COPIES_direction] =
-                        job_text(profile_direction_word((enum profile_direction)i)),
-                    [JOB_COPIES_count] = job_number(sum->count),
-                    [JOB_COPIES_bytes] = job_number(sum->bytes),
-                    [JOB_COPIES_timed] = job_number(sum->timed),
-                    [JOB_COPIES_gpu_ns] = job_number(sum->total_ns),
-                    [JOB_COPIES_longest_ns] = job_number(sum->longest_ns)});
+            report_parting_put(of, JOB_COPIES,
+                               (struct job_cell[JOB_COPIES_COUNT]){
+                                   [JOB_COPIES_direction] =
+                                       job_text(profile_direction_word((enum profile_direction)i)),
+                                   [JOB_COPIES_count] = job_number(sum->count),
+                                   [JOB_COPIES_bytes] = job_number(sum->bytes),
+                                   [JOB_COPIES_timed] = job_number(sum->timed),
+                                   [JOB_COPIES_gpu_ns] = job_number(sum->total_ns),
+                                   [JOB_COPIES_longest_ns] = job_number(sum->longest_ns)});
     }
     if (data->sets.count)
-        put(of, JOB_SETS,
-            (struct job_cell[JOB_SETS_COUNT]){[JOB_SETS_count] = job_number(data->sets.count),
-                                              [JOB_SETS_bytes] = job_number(data->sets.bytes),
-                                              [JOB_SETS_timed] = job_number(data->sets.timed),
-                                              [JOB_SETS_gpu_ns] = job_number(data->sets.total_ns),
-                                              [JOB_SETS_longest_ns] =
-                                                  job_number(data->sets.longest_ns)});
+        report_parting_put(of, JOB_SETS,
+                           (struct job_cell[JOB_SETS_COUNT]){
+                               [JOB_SETS_count] = job_number(data->sets.count),
+                               [JOB_SETS_bytes] = job_number(data->sets.bytes),
+                               [JOB_SETS_timed] = job_number(data->sets.timed),
+                               [JOB_SETS_gpu_ns] = job_number(data->sets.total_ns),
+                               [JOB_SETS_longest_ns] = job_number(data->sets.longest_ns)});
     for (size_t i = 0; i < data->wait_rows.count; i++) {
         const struct report_wait *wait = &data->wait_rows.items[i];
-        put(of, JOB_WAITS,
+        report_parting_put(
+            of, JOB_WAITS,
             (struct job_cell[JOB_WAITS_COUNT]){
-                [JOB_WAITS_path] = job_path(place_of(of, wait->path)),
+                [JOB_WAITS_path] = job_path(report_parting_place(of, wait->path)),
                 [JOB_WAITS_function] = job_text(report_called(data, wait->path, wait->function)),
                 [JOB_WAITS_explicit] = job_number(wait->is_explicit),
                 [JOB_WAITS_count] = job_number(wait->sum.count),
@@ -256,27 +255,29 @@ static const char *name_of(const struct report_object *object)
     return object->name_source >= PROFILE_NAME_SOURCE ? object->name : NULL;
 }
 
-static struct object_sum *sum_of(struct parting *of, const struct report_object *object)
+static struct object_sum *sum_of(struct report_parting *of, struct object_sums *objects,
+                                 const struct report_object *object)
 {
     // Equal names of a profile have equal pointers.
     const uint64_t key[] = {(uint64_t)(uintptr_t)name_of(object), object->path, object->kind};
-    uint64_t *slot = base_map_put(&of->groups, base_hash(key, sizeof(key)), NULL);
+    uint64_t *slot = base_map_put(&objects->groups, base_hash(key, sizeof(key)), NULL);
     if (slot && !*slot) {
-        struct object_sum *sum = base_array_push(&of->sums);
+        struct object_sum *sum = base_array_push(&objects->sums);
         if (sum)
             *sum = (struct object_sum){.first = object};
-        *slot = sum ? of->sums.count : 0;
+        *slot = sum ? objects->sums.count : 0;
     }
     of->failed |= !slot || !*slot;
-    return of->failed ? NULL : &of->sums.items[*slot - 1];
+    return of->failed ? NULL : &objects->sums.items[*slot - 1];
 }
 
-static void put_objects(struct parting *of)
+static void put_objects(struct report_parting *of)
 {
+    struct object_sums objects = {0};
     const struct report_data *data = &of->data;
     for (size_t i = 0; i < data->objects.count && !of->failed; i++) {
         const struct report_object *object = &data->objects.items[i];
-        struct object_sum *sum = sum_of(of, object);
+        struct object_sum *sum = sum_of(of, &objects, object);
         const bool at_peak = report_is_in_highest(data, object);
         if (!sum)
             break;
@@ -288,11 +289,12 @@ static void put_objects(struct parting *of)
         sum->read_by += object->use.reads;
         sum->written_by += object->use.writes;
     }
-    for (size_t i = 0; of->sums.items && i < of->sums.count && !of->failed; i++) {
-        const struct object_sum *sum = &of->sums.items[i];
-        put(of, JOB_OBJECTS,
+    for (size_t i = 0; objects.sums.items && i < objects.sums.count && !of->failed; i++) {
+        const struct object_sum *sum = &objects.sums.items[i];
+        report_parting_put(
+            of, JOB_OBJECTS,
             (struct job_cell[JOB_OBJECTS_COUNT]){
-                [JOB_OBJECTS_path] = job_path(place_of(of, sum->first->path)),
+                [JOB_OBJECTS_path] = job_path(report_parting_place(of, sum->first->path)),
                 [JOB_OBJECTS_name] = job_text(name_of(sum->first)),
                 [JOB_OBJECTS_kind] =
                     job_text(profile_object_kind_word((enum profile_object_kind)sum->first->kind)),
@@ -304,6 +306,8 @@ static void put_objects(struct parting *of)
                 [JOB_OBJECTS_read_by] = job_number(sum->read_by),
                 [JOB_OBJECTS_written_by] = job_number(sum->written_by)});
     }
+    base_map_fini(&objects.groups);
+    base_array_fini(&objects.sums);
 }
 
 // --- Findings ------------------------------------------------------------------------------------
@@ -315,7 +319,7 @@ static uint64_t share_ppm(const struct analyze_finding *finding)
     return share >= 1e6 ? 1000000 : share > 0 ? (uint64_t)share : 0;
 }
 
-static void put_finding(struct parting *of, const struct analyze_finding *finding,
+static void put_finding(struct report_parting *of, const struct analyze_finding *finding,
                         const struct report_identity *identity)
 {
     const struct report_data *data = &of->data;
@@ -333,7 +337,7 @@ static void put_finding(struct parting *of, const struct analyze_finding *findin
         [JOB_FINDINGS_pattern] = job_text(analyze_pattern_word(finding->pattern)),
         [JOB_FINDINGS_identity] = job_number(identity->hash),
         [JOB_FINDINGS_ordinal] = job_number(identity->ordinal),
-        [JOB_FINDINGS_path] = job_path(place_of(of, finding->path)),
+        [JOB_FINDINGS_path] = job_path(report_parting_place(of, finding->path)),
         [JOB_FINDINGS_place] = job_text(text_of(of, &place)),
         [JOB_FINDINGS_file] = job_text(line.file ? line.file
                                        : frame   ? frame->file
@@ -362,7 +366,7 @@ static void put_finding(struct parting *of, const struct analyze_finding *findin
         [JOB_FINDINGS_together_bytes] = job_number(finding->together_bytes),
         [JOB_FINDINGS_together_ns] = job_number(finding->together_ns),
     };
-    put(of, JOB_FINDINGS, cells);
+    report_parting_put(of, JOB_FINDINGS, cells);
     base_buf_fini(&place);
     base_buf_fini(&message);
     base_buf_fini(&suggestion);
@@ -370,7 +374,7 @@ static void put_finding(struct parting *of, const struct analyze_finding *findin
     base_buf_fini(&remedy);
 }
 
-static void put_findings(struct parting *of)
+static void put_findings(struct report_parting *of)
 {
     const size_t count = analyze_finding_count(of->data.analysis);
     struct report_identity *identities = report_identities(&of->data);
@@ -383,7 +387,7 @@ static void put_findings(struct parting *of)
 enum base_code report_job_part(struct profile *profile, struct job_part **part,
                                struct base_error *error)
 {
-    struct parting of = {.part = job_part_create()};
+    struct report_parting of = {.part = job_part_create()};
     *part = NULL;
     BASE_RETURN_IF_NO_MEMORY(!of.part, error);
     enum base_code code = report_data_load(&of.data, profile, NULL, error);
@@ -393,12 +397,11 @@ enum base_code report_job_part(struct profile *profile, struct job_part **part,
         put_work(&of);
         put_objects(&of);
         put_findings(&of);
-        if (of.failed)
-            code = base_no_memory(error);
+        code = report_parting_put_communication(&of, error);
     }
+    if (code == BASE_OK && of.failed)
+        code = base_no_memory(error);
     base_map_fini(&of.places);
-    base_map_fini(&of.groups);
-    base_array_fini(&of.sums);
     report_data_fini(&of.data);
     if (code == BASE_OK)
         *part = of.part;

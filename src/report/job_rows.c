@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads kernels, waits, objects and copies of a job profile and compares the profiles in each. What
-// differs by chance is left out: times of less than a hundredth of the longest GPU or waiting time
-// of a profile, implicit waits if times are not real, and objects that are not at the highest peak.
+// Reads kernels, waits, objects, copies, collectives and ranges of a job profile and compares the
+// profiles in each. What differs by chance is left out: times of less than a hundredth of the
+// longest GPU, waiting or run time of a profile, implicit waits if times are not real, and objects
+// that are not at the highest peak.
 #include "job_rows.h"
 
 #include <stdlib.h>
@@ -78,32 +79,40 @@ static bool are_apart(uint64_t one, uint64_t other)
 
 // --- Tables --------------------------------------------------------------------------------------
 
-// Of each kind: the key's columns, which are name, path, kind and a flag; and the measures.
+// Of each kind: the key's columns, which are name, path, kind and a number; and the measures.
 static const struct table {
     const char *sql;
     unsigned measures;
 } tables[REPORT_JOB_KINDS] = {
-    [REPORT_JOB_KERNEL] = {"SELECT kernel, 0, 0, 0, profile, launches, gpu_ns, 0, timed, launches"
-                           " FROM kernels ORDER BY kernel, profile",
+    [REPORT_JOB_KERNEL] = {"SELECT kernel, 0, 0, 0, profile, launches, gpu_ns, 0, 0, timed,"
+                           " launches FROM kernels ORDER BY kernel, profile",
                            .measures = 2},
-    [REPORT_JOB_WAIT] = {"SELECT function, path, 0, explicit, profile, count, waited_ns, 0, timed,"
-                         " count FROM waits ORDER BY path, function, explicit, profile",
+    [REPORT_JOB_WAIT] = {"SELECT function, path, 0, explicit, profile, count, waited_ns, 0, 0,"
+                         " timed, count FROM waits ORDER BY path, function, explicit, profile",
                          .measures = 2},
-    [REPORT_JOB_OBJECT] = {"SELECT name, path, kind, 0, profile, count, bytes, peak_bytes, 0, 0"
+    [REPORT_JOB_OBJECT] = {"SELECT name, path, kind, 0, profile, count, bytes, peak_bytes, 0, 0, 0"
                            " FROM objects ORDER BY path, name, kind, profile",
                            .measures = 3},
-    [REPORT_JOB_COPY] = {"SELECT direction, 0, 0, 0, profile, count, bytes, gpu_ns, timed, count"
-                         " FROM copies ORDER BY direction, profile",
+    [REPORT_JOB_COPY] = {"SELECT direction, 0, 0, 0, profile, count, bytes, gpu_ns, 0, timed,"
+                         " count FROM copies ORDER BY direction, profile",
                          .measures = 3},
+    [REPORT_JOB_COLLECTIVE] = {"SELECT function, path, type, communicator_ranks, profile, count,"
+                               " sent_bytes, received_bytes, host_ns, 0, 0 FROM collectives"
+                               " ORDER BY path, function, type, communicator_ranks, profile",
+                               .measures = 4},
+    [REPORT_JOB_RANGE] = {"SELECT name, 0, domain, 0, profile, count, total_ns, 0, 0, 0, 0"
+                          " FROM ranges ORDER BY domain, name, profile",
+                          .measures = 2},
 };
-enum { NAME, PATH, KIND, FLAG, PROFILE, FIRST_MEASURE, TIMED = FIRST_MEASURE + 3, TIMES };
+enum { NAME, PATH, KIND, NUMBER, PROFILE, FIRST_MEASURE };
+enum { TIMED = FIRST_MEASURE + REPORT_JOB_MEASURES, TIMES };
 
 struct rows_reading {
     enum report_job_kind kind;
     struct report_job_values values[REPORT_JOB_MEASURES];
     struct report_job_row row;
     bool open; // a row is being summed up
-    uint64_t timed, times;
+    uint64_t timed, times, longest_run_ns;
 };
 
 // Chooses the measure by which profiles are compared.
@@ -124,6 +133,14 @@ static void choose_main(const struct report_job *job, const struct rows_reading 
         row->main = 2;
         row->compared = row->measures[2].most > 0;
         break;
+    case REPORT_JOB_COLLECTIVE: // how long a call takes says less than how much it moves
+        row->main = row->measures[1].most ? 1 : row->measures[2].most ? 2 : 0;
+        row->compared = true;
+        break;
+    case REPORT_JOB_RANGE: // those that did not end have no time
+        row->main = times && row->measures[1].most ? 1 : 0;
+        row->compared = true;
+        break;
     default:
         row->main = 1;
         row->compared = true;
@@ -137,10 +154,12 @@ static bool matters(const struct report_job *job, const struct rows_reading *of,
     const uint64_t most = row->measures[row->main].most;
     if (of->kind == REPORT_JOB_OBJECT)
         return most >= job->peak.most / LEAST_PART;
-    if (row->main == 0 || of->kind == REPORT_JOB_COPY)
+    if (row->main == 0 || of->kind == REPORT_JOB_COPY || of->kind == REPORT_JOB_COLLECTIVE)
         return true;
-    return most >=
-           (of->kind == REPORT_JOB_KERNEL ? job->kernel_ns : job->waited_ns).most / LEAST_PART;
+    const uint64_t whole = of->kind == REPORT_JOB_KERNEL ? job->kernel_ns.most
+                           : of->kind == REPORT_JOB_WAIT ? job->waited_ns.most
+                                                         : of->longest_run_ns;
+    return most >= whole / LEAST_PART;
 }
 
 static uint64_t distance(uint64_t one, uint64_t other)
@@ -198,25 +217,43 @@ static bool same_text(const char *one, const char *other)
     return strcmp(one ? one : "", other ? other : "") == 0;
 }
 
+bool report_job_same_row(const struct report_job_row *one, const struct report_job_row *other)
+{
+    return same_text(one->name, other->name) && same_text(one->kind, other->kind) &&
+           one->place == other->place && one->is_explicit == other->is_explicit &&
+           one->communicator_ranks == other->communicator_ranks;
+}
+
+// Reads what tells a row from others, and of which profile it is.
+static struct report_job_row read_key(struct report_job_reading *reading, enum report_job_kind kind,
+                                      unsigned count, const struct profile_cell *cells,
+                                      size_t *profile)
+{
+    const char *name = report_job_text_at(reading, &cells[NAME]);
+    const struct report_job_row row = {
+        .name = name ? name : "",
+        .kind = report_job_text_at(reading, &cells[KIND]),
+        .place = report_job_place_at(reading, &cells[PATH]),
+        .is_explicit = kind == REPORT_JOB_WAIT && cells[NUMBER].integer,
+        .communicator_ranks = kind == REPORT_JOB_COLLECTIVE ? (uint64_t)cells[NUMBER].integer : 0};
+    *profile = report_job_profile_at(reading, &cells[PROFILE]);
+    for (unsigned i = 0; i < count; i++)
+        reading->damaged |= cells[i].kind != PROFILE_CELL_INTEGER;
+    return row;
+}
+
 static bool take_row(void *user, unsigned count, const struct profile_cell *cells)
 {
     struct report_job_reading *reading = user;
     struct rows_reading *of = reading->user;
-    const char *name = report_job_text_at(reading, &cells[NAME]);
-    const char *kind = report_job_text_at(reading, &cells[KIND]);
-    const struct job_place *place = report_job_place_at(reading, &cells[PATH]);
-    const bool flag = cells[FLAG].integer != 0;
-    const size_t profile = report_job_profile_at(reading, &cells[PROFILE]);
-    for (unsigned i = 0; i < count; i++)
-        reading->damaged |= cells[i].kind != PROFILE_CELL_INTEGER;
+    size_t profile;
+    const struct report_job_row row = read_key(reading, of->kind, count, cells, &profile);
     if (reading->damaged)
         return false;
-    if (of->open && !(same_text(name, of->row.name) && same_text(kind, of->row.kind) &&
-                      place == of->row.place && flag == of->row.is_explicit))
+    if (of->open && !report_job_same_row(&row, &of->row))
         end_row(reading);
     if (!of->open) {
-        of->row = (struct report_job_row){
-            .name = name ? name : "", .kind = kind, .place = place, .is_explicit = flag};
+        of->row = row;
         of->open = true;
         of->timed = of->times = 0;
     }
@@ -247,13 +284,23 @@ static int compare_rows(const void *one, const void *other)
     if (first != second)
         return first > second ? -1 : 1;
     const int order = strcmp(a->name, b->name);
-    return order ? order : (a->place > b->place) - (a->place < b->place); // by number
+    if (order || a->place != b->place)
+        return order ? order : a->place > b->place ? 1 : -1; // by number
+    const int kind = strcmp(a->kind ? a->kind : "", b->kind ? b->kind : "");
+    return kind ? kind
+                : (a->communicator_ranks > b->communicator_ranks) -
+                      (a->communicator_ranks < b->communicator_ranks);
 }
 
 enum base_code report_job_read_rows(struct report_job *job, enum report_job_kind kind,
                                     struct base_error *error)
 {
     struct rows_reading of = {.kind = kind};
+    for (size_t i = 0; i < job->profiles.count; i++) {
+        const struct report_job_profile *profile = &job->profiles.items[i];
+        if (profile->has_run && profile->run_ns > of.longest_run_ns)
+            of.longest_run_ns = profile->run_ns;
+    }
     struct report_job_reading reading = {.job = job, .error = error, .user = &of};
     enum base_code code = BASE_OK;
     for (unsigned m = 0; m < REPORT_JOB_MEASURES && code == BASE_OK; m++) {
@@ -277,6 +324,7 @@ enum base_code report_job_read_rows(struct report_job *job, enum report_job_kind
 // --- Rows of single profiles ---------------------------------------------------------------------
 
 struct each_use {
+    enum report_job_kind kind;
     bool (*each)(void *user, const struct report_job_use *use);
     void *user;
 };
@@ -285,13 +333,11 @@ static bool take_use(void *user, unsigned count, const struct profile_cell *cell
 {
     struct report_job_reading *reading = user;
     const struct each_use *to = reading->user;
-    const char *name = report_job_text_at(reading, &cells[NAME]);
-    const struct report_job_use use = {report_job_profile_at(reading, &cells[PROFILE]),
-                                       name ? name : "", report_job_place_at(reading, &cells[PATH]),
-                                       (uint64_t)cells[FIRST_MEASURE].integer,
-                                       (uint64_t)cells[FIRST_MEASURE + 1].integer};
-    for (unsigned i = 0; i < count; i++)
-        reading->damaged |= cells[i].kind != PROFILE_CELL_INTEGER;
+    struct report_job_use use = {.count = (uint64_t)cells[FIRST_MEASURE].integer,
+                                 .amount = (uint64_t)cells[FIRST_MEASURE + 1].integer};
+    use.row = read_key(reading, to->kind, count, cells, &use.profile);
+    if (to->kind == REPORT_JOB_COLLECTIVE)
+        use.amount += (uint64_t)cells[FIRST_MEASURE + 2].integer;
     return !reading->damaged && to->each(to->user, &use);
 }
 
@@ -299,7 +345,7 @@ enum base_code report_job_each_use(struct report_job *job, enum report_job_kind 
                                    bool (*each)(void *user, const struct report_job_use *use),
                                    void *user, struct base_error *error)
 {
-    struct each_use to = {each, user};
+    struct each_use to = {kind, each, user};
     struct report_job_reading reading = {.job = job, .error = error, .user = &to};
     return report_job_query(&reading, tables[kind].sql, take_use);
 }

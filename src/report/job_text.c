@@ -486,6 +486,8 @@ enum base_code report_job_text(struct profile *profile, const struct report_rule
             put_table(&text, REPORT_JOB_KERNEL, "Kernels");
             put_table(&text, REPORT_JOB_WAIT, "Waits");
             put_table(&text, REPORT_JOB_COPY, "Copies");
+            put_table(&text, REPORT_JOB_COLLECTIVE, "Collectives");
+            put_table(&text, REPORT_JOB_RANGE, "Ranges of NVTX");
             put_table(&text, REPORT_JOB_OBJECT, "Objects");
             put_profiles(&text);
             put_notes(&text);

@@ -66,7 +66,9 @@ void report_job_put_measure(enum report_job_kind kind, unsigned measure, uint64_
         [REPORT_JOB_KERNEL] = {COUNT, NS},
         [REPORT_JOB_WAIT] = {COUNT, NS},
         [REPORT_JOB_OBJECT] = {COUNT, BYTES, BYTES},
-        [REPORT_JOB_COPY] = {COUNT, BYTES, NS}};
+        [REPORT_JOB_COPY] = {COUNT, BYTES, NS},
+        [REPORT_JOB_COLLECTIVE] = {COUNT, BYTES, BYTES, NS},
+        [REPORT_JOB_RANGE] = {COUNT, NS}};
     put_value(units[kind][measure], value, out);
 }
 
@@ -96,8 +98,23 @@ void report_job_put_row(enum report_job_kind kind, const struct report_job_row *
             base_buf_puts(out, row->kind ? row->kind : "memory");
         }
         break;
+    case REPORT_JOB_RANGE:
+        base_buf_puts(out, "range ");
+        report_put_text(out, row->name);
+        if (row->kind && row->kind[0]) {
+            base_buf_puts(out, " of ");
+            report_put_text(out, row->kind);
+        }
+        break;
     default: report_put_text(out, row->name[0] ? row->name : "?"); break;
     }
+    if (kind == REPORT_JOB_COLLECTIVE && row->kind && row->kind[0]) {
+        base_buf_puts(out, " of ");
+        report_put_text(out, row->kind);
+    }
+    if (row->communicator_ranks)
+        base_buf_printf(out, " among %llu rank%s", (unsigned long long)row->communicator_ranks,
+                        row->communicator_ranks == 1 ? "" : "s");
     if (place.length)
         base_buf_printf(out, " at %s", place.text);
     out->failed |= place.failed;
@@ -156,7 +173,9 @@ static const char *const measure_words[REPORT_JOB_KINDS][REPORT_JOB_MEASURES] = 
     [REPORT_JOB_KERNEL] = {"launches", "GPU time"},
     [REPORT_JOB_WAIT] = {"waits", "waiting"},
     [REPORT_JOB_OBJECT] = {"objects", "bytes", "at the peak"},
-    [REPORT_JOB_COPY] = {"copies", "copied", "GPU time"}};
+    [REPORT_JOB_COPY] = {"copies", "copied", "GPU time"},
+    [REPORT_JOB_COLLECTIVE] = {"calls", "sent", "received", "time"},
+    [REPORT_JOB_RANGE] = {"ranges", "time"}};
 
 void report_job_put_difference(const struct report_job *job, enum report_job_kind kind,
                                const struct report_job_row *row, size_t most, struct base_buf *out)

@@ -45,6 +45,8 @@ const detail = words(await page.locator("aside").innerText());
 assert.match(detail, /^rank 2 on node0, peak 73\.0 MiB, GPU time 520\.0 us, waiting 1\.3 ms/);
 assert.match(detail, /kernel_1 7 7 140\.0 us 140\.0 us/);
 assert.match(detail, /cuStreamSynchronize at stencil\.cu:60 13 13 1\.3 ms 135\.8 us/);
+assert.match(detail, /Collectives times mean bytes mean ncclAllReduce of float32 among 200 ranks at stencil\.cu:100 13 13 26\.0 MiB 26\.0 MiB /);
+assert.match(detail, /Ranges of NVTX times mean time mean range exchange 13 13 156\.0 us 156\.0 us /);
 assert.match(detail, /unused-allocation at stencil\.cu:30/);
 assert.equal(new URL(page.url()).hash, "#rank%202");
 await page.keyboard.press("ArrowDown");

@@ -22,7 +22,7 @@ fi
 cp "$root/tests/job/page.mjs" "$folder"
 
 cd "$scratch"
-"$1" . 200 100 double=150 slow=2
+"$1" . 200 100 double=150 slow=2 communicating=1
 "$GLINT" merge -o job.glint rank-*.glint
 echo own >rank-00150.html
 "$GLINT" report -o job.html job.glint 2>message || {

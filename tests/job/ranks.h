@@ -14,12 +14,13 @@
 
 struct ranks_options {
     uint32_t rank, ranks; // ranks 0: the rank is unknown
-    uint64_t calls;       // about so many
+    uint64_t calls;       // about so many, besides collectives
     uint64_t seed;        // 0: nothing is random
     uint32_t kernels;     // at most 64; 0: 4
     uint32_t factor;      // of the field's size; 0: 1
     uint32_t slowness;    // of waits; 0: 1
     bool simulated;
+    bool communicating;    // uses collectives, in ranges of NVTX
     bool killed;           // the recorder was killed
     const char *signature; // of the job; NULL: "job-1"
 };
@@ -28,7 +29,7 @@ struct ranks_writing {
     const struct ranks_options *options;
     struct profile_writer *writer;
     struct base_error error;
-    uint64_t random, call, object;
+    uint64_t random, call, object, range, collectives;
     int64_t now_ns;
 };
 
@@ -61,14 +62,16 @@ enum {
     RANKS_PATH_COPY_OUT,
     RANKS_PATH_TEMPORARY,
     RANKS_PATH_FREE,
+    RANKS_PATH_COLLECTIVE,
     RANKS_PATHS
 };
 
 static inline void ranks_define(struct ranks_writing *of)
 {
-    static const char *const functions[] = {"cuMemAlloc_v2",   "cuMemFree_v2",
-                                            "cuLaunchKernel",  "cuMemcpyHtoD_v2",
-                                            "cuMemcpyDtoH_v2", "cuStreamSynchronize"};
+    static const char *const functions[] = {
+        "cuMemAlloc_v2",   "cuMemFree_v2",    "cuLaunchKernel",
+        "cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2", "cuStreamSynchronize",
+        "ncclAllReduce",   "ncclSend",        "ncclGroupEnd"};
     const struct ranks_options *options = of->options;
     const char *arguments[] = {"./stencil", "--steps", "100"};
     char host[32];
@@ -248,6 +251,74 @@ static inline void ranks_launch(struct ranks_writing *of, uint32_t kernel, const
                     &of->error);
 }
 
+// Adds a collective; 0 bytes: they are not known.
+static inline void ranks_collective(struct ranks_writing *of, uint32_t function,
+                                    uint32_t communicator, uint64_t sent, uint64_t received)
+{
+    enum { ALL_REDUCE = 7, GROUP_END = 9, NS = 3000 };
+    const int64_t start_ns = of->now_ns;
+    const uint64_t call = ranks_call(of,
+                                     (struct profile_call){.kind = PROFILE_CALL_OTHER,
+                                                           .function = function,
+                                                           .path = RANKS_PATH_COLLECTIVE},
+                                     0);
+    of->collectives++;
+    ranks_check(
+        profile_add_collective(
+            of->writer,
+            &(struct profile_collective){
+                .call = call,
+                .start_ns = start_ns,
+                .end_ns = start_ns + NS + (int64_t)(of->options->seed ? ranks_random(of, 500) : 0),
+                .count = sent ? sent / 4 : UINT64_MAX,
+                .sent_bytes = sent ? sent : UINT64_MAX,
+                .received_bytes = received ? received : UINT64_MAX,
+                .communicator = communicator,
+                .rank = communicator ? (int32_t)(of->options->rank % 4) : -1,
+                .ranks = communicator == 1   ? (int32_t)of->options->ranks
+                         : communicator == 2 ? 4
+                                             : -1,
+                .peer = function == ALL_REDUCE || function == GROUP_END ? -1 : 1,
+                .status = of->call % 16 == 0 ? 5 : 0,
+                .type =
+                    function == GROUP_END ? PROFILE_COLLECTIVE_NONE : PROFILE_COLLECTIVE_FLOAT32},
+            &of->error),
+        &of->error);
+}
+
+// Adds a range of NVTX; its end may be unknown.
+static inline void ranks_range(struct ranks_writing *of, const char *name, const char *domain,
+                               int64_t start_ns, bool ends)
+{
+    const uint64_t number = ++of->range;
+    ranks_check(profile_add_nvtx_range(of->writer,
+                                       &(struct profile_nvtx_range){.number = number,
+                                                                    .name = name,
+                                                                    .domain = domain,
+                                                                    .thread = 1,
+                                                                    .start_ns = start_ns,
+                                                                    .pushed = true},
+                                       &of->error),
+                &of->error);
+    if (ends)
+        ranks_check(profile_end_nvtx_range(of->writer, number, of->now_ns, 1, &of->error),
+                    &of->error);
+}
+
+static inline void ranks_communicate(struct ranks_writing *of, uint64_t step, uint64_t bytes)
+{
+    const uint32_t rank = of->options->rank;
+    const int64_t start_ns = of->now_ns;
+    char name[32];
+    ranks_collective(of, 7, 1, bytes, bytes);
+    ranks_collective(of, 8, 2, bytes << (rank == 3), 0);
+    ranks_collective(of, 8, 1, bytes, 0);
+    ranks_collective(of, 9, 0, 0, 0);
+    snprintf(name, sizeof(name), "step %u", (unsigned)(step % 3));
+    ranks_range(of, "exchange", NULL, start_ns, true);
+    ranks_range(of, name, "stencil", start_ns, step % 5 != 4);
+}
+
 static inline void ranks_note(struct ranks_writing *of, enum profile_severity severity,
                               const char *text)
 {
@@ -269,7 +340,7 @@ static inline void ranks_write(const char *path, const struct ranks_options *opt
     const uint64_t field = ranks_allocate(&of, "field", field_bytes, RANKS_PATH_FIELD),
                    halo = ranks_allocate(&of, "halo", 1 << 20, RANKS_PATH_HALO),
                    scratch = ranks_allocate(&of, "scratch", 8 << 20, RANKS_PATH_SCRATCH);
-    for (uint64_t step = 0; of.call + STEP_CALLS < options->calls; step++) {
+    for (uint64_t step = 0; of.call - of.collectives + STEP_CALLS < options->calls; step++) {
         const uint64_t bytes = (1 << 20) - (random ? ranks_random(&of, 1 << 19) : 0);
         ranks_copy(&of, halo, bytes, true);
         const uint64_t temporary =
@@ -289,6 +360,8 @@ static inline void ranks_write(const char *path, const struct ranks_options *opt
                    0);
         ranks_copy(&of, halo, bytes, false);
         ranks_free(&of, temporary);
+        if (options->communicating)
+            ranks_communicate(&of, step, bytes);
     }
     ranks_free(&of, scratch);
     ranks_free(&of, halo);

@@ -9,7 +9,7 @@ cd "$scratch"
 bad=0
 wrong() { "$python" -W ignore "$GLINT_SOURCE_DIR/tests/report/validate.py" --closed "$GLINT_SOURCE_DIR/docs/reference/job.schema.json" "$@"; }
 
-"$1" . 6 200 double=1 slow=2 killed=4 seed=1
+"$1" . 6 200 double=1 slow=2 killed=4 seed=1 communicating=1
 rm rank-00005.glint
 echo text >other.glint
 "$GLINT" merge -o job.glint *.glint 2>/dev/null || [ $? = 1 ]
@@ -34,7 +34,8 @@ jq -e '[.rules[0].findings, .rules[0].findings[0].ranks, .rules[1].ranks, .suppr
 jq -e '[.items[].kind] | unique | length >= 4' diff.json >/dev/null || { echo "the difference lacks something"; bad=1; }
 
 # No array is empty, so that every part of the schema was used.
-jq -e '[.findings, .kernels, .waits, .objects, .copies, .profiles, .unmerged, .job.missing_ranks, .job.warnings, .waits[0].outliers] | all(length > 0)' job.json >/dev/null || { echo "the job lacks something"; bad=1; }
+jq -e '[.findings, .kernels, .waits, .objects, .copies, .collectives, .nvtx_ranges, .profiles, .unmerged, .job.missing_ranks, .job.warnings, .waits[0].outliers] | all(length > 0)' job.json >/dev/null || { echo "the job lacks something"; bad=1; }
+jq -e '[.collectives[] | .differs and .compared_by == "sent_bytes" and .communicator_ranks == 4 and .name == "ncclSend"] | any' job.json >/dev/null || { echo "rank 3 sends no more than others"; bad=1; }
 # Sums are those of the profiles, and times of the simulated GPU are not told.
 [ "$(jq '[.profiles[].launches] | add' job.json)" = "$(jq '[.kernels[].launches.sum] | add' job.json)" ] || { echo "launches do not add up"; bad=1; }
 [ "$(jq -c '[.kernel_ns, .waited_ns, .kernels[0].gpu_ns, .profiles[0].kernel_ns]' simulated.json)" = '[null,null,null,null]' ] || { echo "simulated times"; bad=1; }

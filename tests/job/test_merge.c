@@ -140,6 +140,7 @@ static void write_job(uint64_t seed)
                                                          .calls = 60 + 40 * (rank % 4),
                                                          .seed = seed,
                                                          .kernels = 3 + rank % 5,
+                                                         .communicating = rank != 4,
                                                          .factor = 1 + (rank == 5)});
     }
 }
@@ -230,6 +231,30 @@ static void sums_of_a_job_are_those_over_its_profiles(void **unused)
          "SELECT count(*) FROM v_objects WHERE name = 'temporary'"},
         {"SELECT sum(count) FROM v_waits", "SELECT count(*) FROM v_syncs"},
         {"SELECT sum(waited_ns) FROM v_waits", "SELECT sum(waited_ns) FROM v_syncs"},
+        {"SELECT sum(count) FROM v_collectives", "SELECT count(*) FROM v_collectives"},
+        {"SELECT sum(failed) FROM v_collectives",
+         "SELECT count(*) FROM v_collectives WHERE status <> 0"},
+        {"SELECT sum(sent_bytes) FROM v_collectives WHERE name = 'ncclSend'"
+         " AND communicator_ranks = 4 AND type = 'float32' AND call_path LIKE 'step "
+         "stencil.cu:100%'",
+         "SELECT sum(sent_bytes) FROM v_collectives WHERE name = 'ncclSend' AND ranks = 4"},
+        {"SELECT sum(sent_count) FROM v_collectives",
+         "SELECT count(sent_bytes) FROM v_collectives"},
+        {"SELECT sum(received_bytes) FROM v_collectives",
+         "SELECT sum(received_bytes) FROM v_collectives"},
+        {"SELECT sum(received_count) FROM v_collectives",
+         "SELECT count(received_bytes) FROM v_collectives"},
+        {"SELECT sum(count) FROM v_collectives WHERE type IS NULL AND communicator_ranks IS NULL",
+         "SELECT count(*) FROM v_collectives WHERE name = 'ncclGroupEnd'"},
+        {"SELECT sum(host_ns) FROM v_collectives",
+         "SELECT sum(end_ns - start_ns) FROM v_collectives"},
+        {"SELECT sum(count) FROM v_nvtx_ranges", "SELECT count(*) FROM v_nvtx_ranges"},
+        {"SELECT sum(timed) FROM v_nvtx_ranges WHERE domain = 'stencil'",
+         "SELECT count(end_ns) FROM v_nvtx_ranges WHERE domain = 'stencil'"},
+        {"SELECT sum(total_ns) FROM v_nvtx_ranges WHERE domain IS NULL AND name = 'exchange'",
+         "SELECT sum(end_ns - start_ns) FROM v_nvtx_ranges WHERE domain IS NULL"},
+        {"SELECT sum(total_ns) FROM v_nvtx_ranges WHERE name = 'step 2'",
+         "SELECT sum(end_ns - start_ns) FROM v_nvtx_ranges WHERE name = 'step 2'"},
         {"SELECT max(longest_ns) FROM v_waits", NULL},
     };
     const char *job = in_folder("job.glint"), *list[RANKS];
@@ -242,7 +267,7 @@ static void sums_of_a_job_are_those_over_its_profiles(void **unused)
         sqlite3_int64 sum = 0;
         for (size_t i = 0; i < RANKS; i++)
             sum += ask(files[i], sums[s].in_profile);
-        assert_true(sum > 0);
+        assert_true(sum > 0); // rank 4 has no collectives, so some sums over none are NULL
         if (ask(job, sums[s].in_job) != sum)
             fail_msg("%s is not %lld", sums[s].in_job, (long long)sum);
     }
@@ -251,6 +276,32 @@ static void sums_of_a_job_are_those_over_its_profiles(void **unused)
     assert_int_equal(ask(job, "SELECT max(clock_offset_ns) = max(start_unix_ns - 5000000000 - 1000"
                               " * rank) FROM v_profiles WHERE rank = 0"),
                      1);
+}
+
+static void of_many_names_of_ranges_those_with_the_most_time_are_kept(void **unused)
+{
+    enum { NAMES = 1500, KEPT = 1000 };
+    const char *one = in_folder("one.glint"), *job = in_folder("job.glint");
+    struct base_error error = {0};
+    struct profile_writer *writer = NULL;
+    (void)unused;
+    ranks_check(profile_create(one, true, &writer, &error), &error);
+    for (uint64_t i = 1; i <= NAMES; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "add, seq = %u", (unsigned)i);
+        const struct profile_nvtx_range range = {.number = i, .name = name, .thread = 1};
+        ranks_check(profile_add_nvtx_range(writer, &range, &error), &error);
+        ranks_check(profile_end_nvtx_range(writer, i, (int64_t)i, 1, &error), &error);
+    }
+    ranks_check(profile_finish(writer, PROFILE_EXITED, 0, &error), &error);
+    merge_good(job, &one, 1, 1);
+    assert_int_equal(ask(job, "SELECT count(*) FROM v_nvtx_ranges"), KEPT + 1);
+    assert_int_equal(ask(job, "SELECT sum(count) FROM v_nvtx_ranges"), NAMES);
+    assert_int_equal(ask(job, "SELECT sum(total_ns) FROM v_nvtx_ranges"), NAMES * (NAMES + 1) / 2);
+    assert_int_equal(ask(job, "SELECT longest_ns FROM v_nvtx_ranges WHERE name = '(other ranges)'"),
+                     NAMES - KEPT);
+    assert_int_equal(ask(job, "SELECT min(total_ns) FROM v_nvtx_ranges WHERE name LIKE 'add%'"),
+                     NAMES - KEPT + 1);
 }
 
 static void texts_are_stored_once(void **unused)
@@ -444,6 +495,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(merging_in_any_order_and_grouping_gives_the_same_file),
         cmocka_unit_test(sums_of_a_job_are_those_over_its_profiles),
+        cmocka_unit_test(of_many_names_of_ranges_those_with_the_most_time_are_kept),
         cmocka_unit_test(texts_are_stored_once),
         cmocka_unit_test(different_profiles_of_one_process_are_an_error),
         cmocka_unit_test(a_copy_of_a_profile_counts_once_under_the_first_name),

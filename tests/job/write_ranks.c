@@ -2,7 +2,7 @@
 // write_ranks FOLDER RANKS CALLS [NAME=VALUE...]: writes profiles of the ranks of a synthetic job
 // as FOLDER/rank-NNNNN.glint. Names: seed, simulated, killed (a rank), double (a rank with twice
 // the memory), slow (a rank whose waits take ten times as long), first (the first rank that is
-// written), kernels.
+// written), kernels, communicating.
 #include "ranks.h"
 
 #include <inttypes.h>
@@ -26,6 +26,8 @@ int main(int argc, char **argv)
             options.simulated = value;
         else if (strcmp(name, "kernels") == 0)
             options.kernels = value;
+        else if (strcmp(name, "communicating") == 0)
+            options.communicating = value;
         else if (strcmp(name, "killed") == 0)
             killed = value;
         else if (strcmp(name, "double") == 0)

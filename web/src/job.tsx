@@ -104,7 +104,8 @@ function Heat({ job, chosen, choose }: { job: Job; chosen: number; choose: (rank
   );
 }
 
-function Uses({ title, uses, times }: { title: string; uses: Use[]; times: boolean }) {
+// Without `show`, what the uses amount to is not shown.
+function Uses({ title, uses, amount, show }: { title: string; uses: Use[]; amount: string; show: ((value: number) => string) | null }) {
   const [all, setAll] = useState(false);
   if (uses.length === 0) return null;
   const shown = all ? uses : uses.slice(0, 10);
@@ -116,16 +117,16 @@ function Uses({ title, uses, times }: { title: string; uses: Use[]; times: boole
           <th />
           <th>times</th>
           <th>mean</th>
-          {times ? <th>time</th> : null}
-          {times ? <th>mean</th> : null}
+          {show ? <th>{amount}</th> : null}
+          {show ? <th>mean</th> : null}
         </tr>
         {shown.map((use) => (
           <tr key={use.name}>
             <td>{use.name}</td>
             <td>{format.count(use.count)}</td>
             <td class="muted">{format.count(use.meanCount)}</td>
-            {times ? <td>{format.ns(use.ns)}</td> : null}
-            {times ? <td class="muted">{format.ns(use.meanNs)}</td> : null}
+            {show ? <td>{show(use.amount)}</td> : null}
+            {show ? <td class="muted">{show(use.meanAmount)}</td> : null}
           </tr>
         ))}
       </table>
@@ -151,8 +152,10 @@ function Detail({ job, rank }: { job: Job; rank: Rank | undefined }) {
       <p class="muted">{`${format.plural(rank.calls, "call")}, ${format.plural(rank.launches, "kernel run")}, ${format.plural(rank.objects, "object")}`}</p>
       {rank.incomplete ? <p class="warning">The recording of this rank is incomplete.</p> : null}
       {rank.link ? <p><a href={encodeURIComponent(rank.link)}>The page of this rank</a></p> : null}
-      <Uses title="Kernels" uses={job.kernels(rank.index)} times={times} />
-      <Uses title="Waits" uses={job.waits(rank.index)} times={times} />
+      <Uses title="Kernels" uses={job.kernels(rank.index)} amount="time" show={times ? format.ns : null} />
+      <Uses title="Waits" uses={job.waits(rank.index)} amount="time" show={times ? format.ns : null} />
+      <Uses title="Collectives" uses={job.collectives(rank.index)} amount="bytes" show={format.bytes} />
+      <Uses title="Ranges of NVTX" uses={job.ranges(rank.index)} amount="time" show={times ? format.ns : null} />
       <h2>Findings</h2>
       {found.length === 0 ? <p class="muted">none</p> : null}
       {found.map((finding) => (

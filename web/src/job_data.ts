@@ -47,17 +47,19 @@ interface Raw {
   differences: Difference[];
   kernels: (string | number)[][]; // each its name, and then rank, launches and nanoseconds
   waits: (string | number)[][]; // likewise
+  collectives: (string | number)[][]; // each its name, and then rank, calls and bytes sent and received
+  ranges: (string | number)[][]; // of NVTX: each its name, and then rank, ranges and nanoseconds
   having: number[]; // pairs: finding, rank
   omitted: string[]; // what is only in part in the page
 }
 
-// What a rank has of a kernel or wait, and the mean over the ranks that have it.
+// What a rank has of a kernel, wait, collective or range, and the mean over the ranks that have it.
 export interface Use {
   name: string;
   count: number;
-  ns: number;
+  amount: number; // nanoseconds; bytes of collectives
   meanCount: number;
-  meanNs: number;
+  meanAmount: number;
 }
 
 export interface Rank {
@@ -83,6 +85,8 @@ export interface Job {
   omitted: string[];
   kernels(rank: number): Use[]; // those that take most time first
   waits(rank: number): Use[];
+  collectives(rank: number): Use[];
+  ranges(rank: number): Use[];
   findingsOf(rank: number): Finding[];
 }
 
@@ -91,23 +95,23 @@ function usesOf(rows: (string | number)[][], rank: number): Use[] {
   for (const row of rows) {
     let own = -1;
     let count = 0;
-    let ns = 0;
+    let amount = 0;
     for (let at = 1; at < row.length; at += 3) {
       if (row[at] === rank) own = at;
       count += row[at + 1] as number;
-      ns += row[at + 2] as number;
+      amount += row[at + 2] as number;
     }
     const ranks = (row.length - 1) / 3;
     if (own > 0)
       uses.push({
         name: row[0] as string,
         count: row[own + 1] as number,
-        ns: row[own + 2] as number,
+        amount: row[own + 2] as number,
         meanCount: count / ranks,
-        meanNs: ns / ranks,
+        meanAmount: amount / ranks,
       });
   }
-  return uses.sort((a, b) => b.ns - a.ns || b.count - a.count);
+  return uses.sort((a, b) => b.amount - a.amount || b.count - a.count);
 }
 
 export function load(): Job {
@@ -137,6 +141,8 @@ export function load(): Job {
     omitted: raw.omitted,
     kernels: (rank) => usesOf(raw.kernels, rank),
     waits: (rank) => usesOf(raw.waits, rank),
+    collectives: (rank) => usesOf(raw.collectives ?? [], rank),
+    ranges: (rank) => usesOf(raw.ranges ?? [], rank),
     findingsOf: (rank) => {
       const found: Finding[] = [];
       for (let at = 0; at < raw.having.length; at += 2)
