@@ -376,6 +376,69 @@ static void a_kernel_accesses_a_peer_only_while_that_is_enabled(void **state)
     in_child(body_reset_ends_access);
 }
 
+// --- Messages ------------------------------------------------------------------------------------
+
+// Sends stderr to a file without a name.
+static void catch_messages(void)
+{
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    assert_true(dup2(fileno(file), 2) == 2);
+    fclose(file);
+}
+
+// Runs a kernel of device 0 at the address, which may not access it, and compares the message.
+static void fail_at(CUdeviceptr p, const char *expected)
+{
+    static char text[4096];
+    const CUfunction function = function_in(contexts[0], "scale");
+    catch_messages();
+    assert_ok(scale(function, p, 1, NULL));
+    assert_is(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+    const ssize_t length = pread(2, text, sizeof(text) - 1, 0);
+    assert_true(length > 0);
+    text[length] = '\0';
+    if (!strstr(text, expected))
+        fail_msg("'%s' is not in: %s", expected, text);
+}
+
+static void body_names_the_device(void)
+{
+    open_devices("h200*2", NULL, 2);
+    words_in(contexts[0], 1, 64);
+    fail_at(words_in(contexts[1], 1, 64) + 8,
+            " of device 1, to which device 0 has no access (cudaDeviceEnablePeerAccess gives it)");
+}
+
+static void body_names_the_device_of_near_objects(void)
+{
+    open_devices("h200*2", NULL, 2);
+    const CUdeviceptr p = words_in(contexts[1], 1, 64);
+    assert_ok(cuCtxSetCurrent(contexts[0]));
+    assert_ok(cuCtxEnablePeerAccess(contexts[1], 0));
+    fail_at(p + 256, " of device 1\n");
+}
+
+static void body_names_what_gives_access_to_pools(void)
+{
+    CUdeviceptr p;
+    open_devices("h200*2", NULL, 2);
+    assert_ok(cuCtxSetCurrent(contexts[1]));
+    assert_ok(cuMemAllocAsync(&p, 256, NULL));
+    assert_ok(cuCtxSynchronize());
+    fail_at(p, " of device 1, to which device 0 has no access (cudaMemPoolSetAccess gives it)");
+}
+
+static void a_fault_names_the_device_and_the_missing_access(void **state)
+{
+    (void)state;
+    in_child(body_names_the_device);
+    in_child(body_names_the_device_of_near_objects);
+    in_child(body_names_what_gives_access_to_pools);
+}
+
+// --- Memory with an access of its own ------------------------------------------------------------
+
 // Pools do not follow the access of contexts, but that of cuMemPoolSetAccess.
 static void use_pool(bool admitted)
 {
@@ -670,6 +733,7 @@ int main(void)
         cmocka_unit_test(memory_streams_modules_and_events_belong_to_a_device),
         cmocka_unit_test(libraries_have_variables_on_each_device_but_managed_ones_once),
         cmocka_unit_test(a_kernel_accesses_a_peer_only_while_that_is_enabled),
+        cmocka_unit_test(a_fault_names_the_device_and_the_missing_access),
         cmocka_unit_test(pools_admit_devices_themselves),
         cmocka_unit_test(mapped_memory_admits_devices_itself),
         cmocka_unit_test(managed_and_pinned_memory_is_for_all_devices),

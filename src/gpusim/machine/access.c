@@ -112,7 +112,7 @@ static bool report(struct sim_warp *warp, const struct sim_uop *op, int lane, ui
     const uint64_t address = access->address[lane];
     struct sim_device *device = warp->block->launch->device;
     struct gpusim_object other;
-    char where[280];
+    char where[340];
     describe_generic(warp, address, where, sizeof(where));
     if (device->is_mapped && device->is_mapped(address, bytes) &&
         !(sim_object_find(device, address, &other) && other.device != device->number)) {
@@ -131,7 +131,7 @@ static bool report(struct sim_warp *warp, const struct sim_uop *op, int lane, ui
 static bool misaligned(struct sim_warp *warp, const struct sim_uop *op, int lane, uint64_t address,
                        uint32_t bytes, enum sim_access_kind kind)
 {
-    char where[280];
+    char where[340];
     if (op->space == PTX_SPACE_SHARED)
         snprintf(where, sizeof(where), "in shared memory");
     else if (op->space == PTX_SPACE_LOCAL)
@@ -147,7 +147,7 @@ static bool misaligned(struct sim_warp *warp, const struct sim_uop *op, int lane
 static bool constant_written(struct sim_warp *warp, const struct sim_uop *op, int lane,
                              uint64_t address, uint32_t bytes, enum sim_access_kind kind)
 {
-    char where[280];
+    char where[340];
     sim_objects_describe(warp->block->launch->device, address, where, sizeof(where));
     sim_warp_fault(warp, op, SIM_FAULT_ADDRESS, lane, "%s of %u bytes at 0x%llx, a constant: %s",
                    words[kind], bytes, (unsigned long long)address, where);

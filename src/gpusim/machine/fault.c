@@ -49,7 +49,7 @@ enum sim_step sim_warp_fault(struct sim_warp *warp, const struct sim_uop *op,
                              enum sim_fault_kind kind, int lane, const char *format, ...)
 {
     struct sim_run *launch = warp->block->launch;
-    char what[400], where[600];
+    char what[480], where[600];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(what, sizeof(what), format, arguments);
@@ -72,7 +72,7 @@ void sim_warp_warn(struct sim_warp *warp, const struct sim_uop *op, int lane, co
     const struct sim_uop *own = &warp->path->frame->code->ops[warp->path->pc];
     if (__atomic_exchange_n(&((struct sim_uop *)(uintptr_t)own)->warned, true, __ATOMIC_RELAXED))
         return;
-    char what[400], where[600], text[1024];
+    char what[480], where[600], text[1088];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(what, sizeof(what), format, arguments);

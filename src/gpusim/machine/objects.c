@@ -270,24 +270,38 @@ bool sim_objects_is_texture(struct sim_device *device, const struct sim_texture 
 
 enum { NEAR_NULL = 4096 };
 
-// Only another device may not access what is live.
-static void describe_inside(const struct sim_device *device, const struct gpusim_object *object,
-                            uint64_t address, char *out, size_t out_bytes)
+// What gives a device access to memory of another.
+static const char *giver_of(enum gpusim_object_kind kind)
 {
-    char whose[80] = "";
+    switch (kind) {
+    case GPUSIM_OBJECT_POOL: return "cudaMemPoolSetAccess";
+    case GPUSIM_OBJECT_MAPPED: return "cuMemSetAccess";
+    default: return "cudaDeviceEnablePeerAccess";
+    }
+}
+
+// Describes an object, of which device it is if not of this one, and which access is missing. The
+// caller holds memory->lock.
+static void describe_object(const struct sim_device *device, const struct sim_object *at, char *out,
+                            size_t out_bytes)
+{
+    const struct gpusim_object *object = &at->object;
+    char whose[32] = "", missing[96] = "";
     if (object->device != device->number)
-        snprintf(whose, sizeof(whose), " of device %u, which device %u may not access",
-                 object->device, device->number);
-    snprintf(out, out_bytes, "byte %llu of object %llu (%s, %llu bytes at 0x%llx)%s",
-             (unsigned long long)(address - object->address), (unsigned long long)object->id,
-             object->name, (unsigned long long)object->size_bytes,
-             (unsigned long long)object->address, whose);
+        snprintf(whose, sizeof(whose), " of device %u", object->device);
+    if (!may_access(at, device->memory->admitted, device->number))
+        snprintf(missing, sizeof(missing), ", to which device %u has no access (%s gives it)",
+                 device->number, giver_of(object->kind));
+    snprintf(out, out_bytes, "object %llu (%.120s, %llu bytes at 0x%llx)%s%s",
+             (unsigned long long)object->id, object->name, (unsigned long long)object->size_bytes,
+             (unsigned long long)object->address, whose, missing);
 }
 
 uint64_t sim_objects_describe(struct sim_device *device, uint64_t address, char *out,
                               size_t out_bytes)
 {
     uint64_t far = 0;
+    char what[320];
     struct sim_memory *memory = device->memory;
     gpusim_lock(&memory->lock, GPUSIM_RANK_MEMORY);
     const struct gpusim_object *freed = NULL;
@@ -303,7 +317,9 @@ uint64_t sim_objects_describe(struct sim_device *device, uint64_t address, char 
     struct base_interval *below = base_intervals_before(memory->live, address);
     struct base_interval *above = base_intervals_after(memory->live, address);
     if (inside) {
-        describe_inside(device, &object_of(inside)->object, address, out, out_bytes);
+        describe_object(device, object_of(inside), what, sizeof(what));
+        snprintf(out, out_bytes, "byte %llu of %s", (unsigned long long)(address - inside->start),
+                 what);
     } else if (freed) {
         snprintf(out, out_bytes, "use after free: byte %llu of object %llu (%s, %llu bytes)",
                  (unsigned long long)(address - freed->address), (unsigned long long)freed->id,
@@ -312,16 +328,12 @@ uint64_t sim_objects_describe(struct sim_device *device, uint64_t address, char 
         snprintf(out, out_bytes, "a null pointer");
     } else if (below && (!above || address - below->last < above->start - address)) {
         far = address - below->last;
-        const struct gpusim_object *object = &object_of(below)->object;
-        snprintf(out, out_bytes, "%llu bytes beyond object %llu (%s, %llu bytes at 0x%llx)",
-                 (unsigned long long)far, (unsigned long long)object->id, object->name,
-                 (unsigned long long)object->size_bytes, (unsigned long long)object->address);
+        describe_object(device, object_of(below), what, sizeof(what));
+        snprintf(out, out_bytes, "%llu bytes beyond %s", (unsigned long long)far, what);
     } else if (above) {
         far = above->start - address;
-        const struct gpusim_object *object = &object_of(above)->object;
-        snprintf(out, out_bytes, "%llu bytes before object %llu (%s, %llu bytes at 0x%llx)",
-                 (unsigned long long)far, (unsigned long long)object->id, object->name,
-                 (unsigned long long)object->size_bytes, (unsigned long long)object->address);
+        describe_object(device, object_of(above), what, sizeof(what));
+        snprintf(out, out_bytes, "%llu bytes before %s", (unsigned long long)far, what);
     } else {
         far = UINT64_MAX;
         snprintf(out, out_bytes, "there is no live object");

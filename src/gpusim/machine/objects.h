@@ -30,7 +30,8 @@ bool sim_objects_next(struct sim_device *device, enum gpusim_object_kind kind,
 // Returns whether the pointer is a live texture or surface.
 bool sim_objects_is_texture(struct sim_device *device, const struct sim_texture *texture);
 // Writes a phrase for messages that locates the address relative to the nearest live or recently
-// freed object, and says so if the device may not access it. Returns the distance in bytes.
+// freed object. If the device may not access it, names its device and the access that is missing.
+// Returns the distance in bytes.
 uint64_t sim_objects_describe(struct sim_device *device, uint64_t address, char *out,
                               size_t out_bytes);
 

@@ -197,7 +197,7 @@ enum sim_fault_kind {
 
 struct sim_fault {
     enum sim_fault_kind kind;
-    char text[1024]; // one line: kernel, source line, block, thread, address, nearest object
+    char text[1088]; // one line: kernel, source line, block, thread, address, nearest object
 };
 
 // The work of a launch, for the timing model.
