@@ -341,11 +341,6 @@ static void what_cannot_be_executed_is_refused_by_name_kernel_and_line(void **st
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
         "[%r1], [%rd1], %r2, [%r3], %h1",
         "cp.reduce.async.bulk.global.shared::cta.bulk_group.min.f16 [%rd1], [%r1], %r2",
-        "barrier.cluster.arrive.aligned",
-        "barrier.cluster.wait",
-        "mapa.u64 %rd1, %rd2, %r1",
-        "getctarank.u32 %r1, %r2",
-        "mov.pred %p1, %is_explicit_cluster",
         "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r1], %r2, [%r3]",
         "red.async.relaxed.cluster.mbarrier::complete_tx::bytes.shared::cluster.add.u32 [%r1], "
         "%r2, [%r3]",
@@ -430,17 +425,6 @@ static void what_is_not_there_is_refused_by_its_name(void **state)
                    "ld.global.u32 in k, PTX line 5: far, a variable that no module defines");
 }
 
-static void kernels_of_clusters_are_refused(void **state)
-{
-    struct fixture *fixture = *state;
-    const char *text = HEAD ".entry k(.param .u64 p) .reqnctapercluster 2, 1, 1 { ret; }";
-    struct sim_ptx ptx = {text, strlen(text), "test"};
-    struct base_error error = {0};
-    struct sim_module *module;
-    assert_int_equal(sim_module_load(fixture->device, &ptx, 1, &module, &error), BASE_UNSUPPORTED);
-    assert_non_null(strstr(error.text[0], ".reqnctapercluster of kernel k, PTX line 4"));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -462,7 +446,6 @@ int main(void)
         TEST(what_cannot_be_executed_is_refused_by_name_kernel_and_line),
         TEST(a_refused_kernel_leaves_the_others_be),
         TEST(what_is_not_there_is_refused_by_its_name),
-        TEST(kernels_of_clusters_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels as handles: their attributes, the layout of their parameters, and occupancy.
+#include "cluster.h"
 #include "driver.h"
 #include "launch.h"
 #include "module.h"
@@ -26,6 +27,8 @@ static CUresult get_attribute(const struct driver_function *function,
                               CUfunction_attribute attribute, int *value)
 {
     const struct sim_kernel_info *info = function->info;
+    const uint32_t none[3] = {0};
+    uint32_t size[3];
     switch ((int)attribute) {
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = (int)info->max_threads; break;
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = (int)info->static_shared_bytes; break;
@@ -41,11 +44,16 @@ static CUresult get_attribute(const struct driver_function *function,
         *value = (int)function->max_dynamic_shared;
         break;
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = function->carveout; break;
-    case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET: *value = 0; break;
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH: *value = function->cluster[0]; break;
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT: *value = function->cluster[1]; break;
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH: *value = function->cluster[2]; break;
-    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: *value = 0; break;
+    case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET: *value = info->explicit_cluster; break;
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+        driver_cluster_of(function, none, size);
+        *value = (int)size[attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH];
+        break;
+    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+        *value = function->non_portable_cluster;
+        break;
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
         *value = function->cluster_policy;
         break;
@@ -69,14 +77,7 @@ static CUresult set_attribute(struct driver_function *function, CUfunction_attri
         DRIVER_REJECT(value < -1 || value > 100, CUDA_ERROR_INVALID_VALUE);
         function->carveout = value;
         return CUDA_SUCCESS;
-    case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-        function->cluster_policy = value;
-        return CUDA_SUCCESS;
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
-    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: return CUDA_ERROR_NOT_SUPPORTED;
-    default: return CUDA_ERROR_INVALID_VALUE;
+    default: return driver_cluster_set(function, attribute, value);
     }
 }
 
@@ -319,15 +320,5 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, CUfunc
     uint64_t room = each > taken ? each - taken : 0;
     uint64_t most = preset->shared_per_block_optin - function->info->static_shared_bytes;
     *dynamicSmemSize = room < most ? room : most;
-    return CUDA_SUCCESS;
-}
-
-CUresult cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction func,
-                                            const CUlaunchConfig *config)
-{
-    DRIVER_BEGIN();
-    (void)config;
-    DRIVER_REJECT(!clusterSize, CUDA_ERROR_INVALID_VALUE);
-    *clusterSize = 1;
     return CUDA_SUCCESS;
 }

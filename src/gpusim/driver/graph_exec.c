@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cluster.h"
 #include "context.h"
 #include "event.h"
 #include "graph.h"
@@ -81,6 +82,8 @@ static CUresult make_step(struct driver_node *node, struct driver_step *step,
     step->follow_count = node->follow_count;
     for (size_t i = 0; i < node->follow_count; i++)
         step->follows[i] = node->follows[i]->index;
+    if (node->type == CU_GRAPH_NODE_TYPE_KERNEL)
+        DRIVER_TRY(driver_cluster_check(&node->op));
     if (!node->child)
         return driver_op_copy(&step->op, &node->op) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     struct driver_exec *child;
@@ -389,6 +392,12 @@ static CUresult replace(CUgraphExec handle, CUgraphNode node, CUgraphNodeType ty
             struct driver_step *step = &executable->exec->steps[i];
             if (step->node != (struct driver_node *)node || step->type != type)
                 continue;
+            if (type == CU_GRAPH_NODE_TYPE_KERNEL) {
+                memcpy(op->launch.cluster, step->op.launch.cluster, sizeof op->launch.cluster);
+                result = driver_cluster_check(op);
+                if (result != CUDA_SUCCESS)
+                    break;
+            }
             driver_op_fini(&step->op);
             step->op = *op;
             return CUDA_SUCCESS;

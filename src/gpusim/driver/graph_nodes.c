@@ -460,6 +460,8 @@ CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode hNode, const CUDA_KERNEL_NODE
     NODE_OF(node, hNode, CU_GRAPH_NODE_TYPE_KERNEL);
     struct driver_op op;
     DRIVER_TRY(driver_kernel_op(nodeParams, &op));
+    memcpy(op.launch.cluster, node->op.launch.cluster, sizeof op.launch.cluster);
+    op.launch.cluster_policy = node->op.launch.cluster_policy;
     replace(node, &op);
     return CUDA_SUCCESS;
 }
@@ -487,6 +489,13 @@ CUresult cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID att
     DRIVER_REJECT(!value, CUDA_ERROR_INVALID_VALUE);
     if (attr == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
         node->op.launch.cooperative = value->cooperative != 0;
+    if (attr == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+        node->op.launch.cluster[0] = value->clusterDim.x;
+        node->op.launch.cluster[1] = value->clusterDim.y;
+        node->op.launch.cluster[2] = value->clusterDim.z;
+    }
+    if (attr == CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE)
+        node->op.launch.cluster_policy = (int)value->clusterSchedulingPolicyPreference;
     return CUDA_SUCCESS;
 }
 
@@ -499,6 +508,14 @@ CUresult cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID att
     memset(value_out, 0, sizeof *value_out);
     if (attr == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
         value_out->cooperative = node->op.launch.cooperative;
+    if (attr == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+        value_out->clusterDim.x = node->op.launch.cluster[0];
+        value_out->clusterDim.y = node->op.launch.cluster[1];
+        value_out->clusterDim.z = node->op.launch.cluster[2];
+    }
+    if (attr == CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE)
+        value_out->clusterSchedulingPolicyPreference =
+            (CUclusterSchedulingPolicy)node->op.launch.cluster_policy;
     return CUDA_SUCCESS;
 }
 
@@ -508,6 +525,8 @@ CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src)
     NODE_OF(to, dst, CU_GRAPH_NODE_TYPE_KERNEL);
     NODE_OF(from, src, CU_GRAPH_NODE_TYPE_KERNEL);
     to->op.launch.cooperative = from->op.launch.cooperative;
+    memcpy(to->op.launch.cluster, from->op.launch.cluster, sizeof to->op.launch.cluster);
+    to->op.launch.cluster_policy = from->op.launch.cluster_policy;
     return CUDA_SUCCESS;
 }
 

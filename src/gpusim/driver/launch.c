@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cluster.h"
 #include "context.h"
 #include "driver.h"
 #include "launch.h"
@@ -94,6 +95,8 @@ CUresult driver_launch_op(const struct driver_launch *launch, struct driver_op *
         .launch = {.function = launch->function,
                    .grid = {launch->grid[0], launch->grid[1], launch->grid[2]},
                    .block = {launch->block[0], launch->block[1], launch->block[2]},
+                   .cluster = {launch->cluster[0], launch->cluster[1], launch->cluster[2]},
+                   .cluster_policy = launch->cluster_policy,
                    .shared_bytes = launch->shared_bytes,
                    .cooperative = launch->cooperative}};
     op->launch.params = calloc(1, launch->function->info->param_bytes + 8);
@@ -120,6 +123,11 @@ static CUresult enqueue(struct driver_launch *launch, CUfunction function, CUstr
                   CUDA_ERROR_INVALID_HANDLE);
     struct driver_op op;
     DRIVER_TRY(driver_launch_op(launch, &op));
+    const CUresult cluster = driver_cluster_check(&op);
+    if (cluster != CUDA_SUCCESS) {
+        driver_op_fini(&op);
+        return cluster;
+    }
     driver_lock();
     if (launch->function->late)
         driver_wait_context(context);
@@ -174,9 +182,14 @@ static CUresult read_attributes(const CUlaunchConfig *config, struct driver_laun
             launch->cooperative = attribute->value.cooperative != 0;
             break;
         case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-            if (attribute->value.clusterDim.x > 1 || attribute->value.clusterDim.y > 1 ||
-                attribute->value.clusterDim.z > 1)
-                return driver_not_there("a launch with clusters");
+            launch->cluster[0] = attribute->value.clusterDim.x;
+            launch->cluster[1] = attribute->value.clusterDim.y;
+            launch->cluster[2] = attribute->value.clusterDim.z;
+            DRIVER_REJECT(!launch->cluster[0] || !launch->cluster[1] || !launch->cluster[2],
+                          CUDA_ERROR_INVALID_VALUE);
+            break;
+        case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+            launch->cluster_policy = (int)attribute->value.clusterSchedulingPolicyPreference;
             break;
         default: break;
         }

@@ -7,7 +7,8 @@
 
 struct driver_launch {
     struct driver_function *function;
-    uint32_t grid[3], block[3];
+    uint32_t grid[3], block[3], cluster[3];
+    int cluster_policy;
     uint32_t shared_bytes;
     bool cooperative;
     void **params, **extra;

@@ -36,7 +36,6 @@ MISSING(cuLaunch);
 MISSING(cuLaunchCooperativeKernelMultiDevice);
 MISSING(cuLaunchGrid);
 MISSING(cuLaunchGridAsync);
-MISSING(cuOccupancyMaxActiveClusters);
 MISSING(cuParamSetSize);
 MISSING(cuParamSetTexRef);
 MISSING(cuParamSetf);

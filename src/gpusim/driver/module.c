@@ -32,7 +32,8 @@ void driver_function_reset(struct driver_function *function)
     function->max_dynamic_shared = taken < room ? room - taken : 0;
     function->carveout = -1;
     function->cache = CU_FUNC_CACHE_PREFER_NONE;
-    function->cluster_policy = 0;
+    function->cluster_policy = function->non_portable_cluster = 0;
+    memset(function->cluster, 0, sizeof function->cluster);
 }
 
 static bool add_functions(struct driver_module *module)

@@ -20,7 +20,8 @@ struct driver_function {
     uint32_t max_dynamic_shared; // cuFuncSetAttribute
     int carveout;
     CUfunc_cache cache;
-    int cluster_policy, cluster[3];
+    int cluster_policy, cluster[3]; // size that the program requires; zeros: any
+    int non_portable_cluster;
     bool known; // the program has its handle
     bool late;  // since work was underway, its code is loaded by the first launch
 };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cluster.h"
 #include "context.h"
 #include "driver.h"
 #include "event.h"
@@ -87,10 +88,13 @@ const char *driver_fault(void)
 static CUresult run_launch(const struct driver_op *op, uint64_t *duration_ns)
 {
     const struct driver_thread *own = driver_thread();
+    uint32_t cluster[3];
+    driver_cluster_of(op->launch.function, op->launch.cluster, cluster);
     struct sim_launch launch = {
         .kernel = op->launch.function->kernel,
         .grid = {op->launch.grid[0], op->launch.grid[1], op->launch.grid[2]},
         .block = {op->launch.block[0], op->launch.block[1], op->launch.block[2]},
+        .cluster = {cluster[0], cluster[1], cluster[2]},
         .dynamic_shared_bytes = op->launch.shared_bytes,
         .params = op->launch.params,
         .cooperative = op->launch.cooperative,
@@ -98,6 +102,8 @@ static CUresult run_launch(const struct driver_op *op, uint64_t *duration_ns)
         .call = own->running_for,
         .stream = driver_stream_handle(own->running_on),
     };
+    for (int i = 0; op->launch.function->info->blocks_are_clusters && cluster[0] && i < 3; i++)
+        launch.grid[i] *= cluster[i];
     struct sim_work work = {0};
     struct sim_fault fault = {0};
     *duration_ns =

@@ -35,6 +35,8 @@ struct driver_op {
         struct {
             struct driver_function *function;
             uint32_t grid[3], block[3];
+            uint32_t cluster[3]; // blocks of a cluster, as the launch asks; zeros: it does not
+            int cluster_policy;
             uint32_t shared_bytes;
             bool cooperative;
             void *params; // owned, packed

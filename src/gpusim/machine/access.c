@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cluster.h"
 #include "decode.h"
 #include "logging.h"
 #include "objects.h"
@@ -63,6 +64,8 @@ void sim_access_addresses(const struct sim_warp *warp, const struct sim_uop *op,
     if (op->flags & ADDRESS_NONE) {
         if (op->flags & ADDRESS_FRAME)
             offset += warp->path->frame->local_offset;
+        else if (op->space == PTX_SPACE_SHARED)
+            offset += warp->block->window;
         for (int i = 0; i < LANES; i++)
             out[i] = offset;
         if (op->flags & ADDRESS_INDEXED)
@@ -186,20 +189,42 @@ static bool global_lane(struct sim_warp *warp, const struct sim_uop *op, int lan
     return true;
 }
 
+// Checks that another block of the cluster, whose shared memory an access reaches at `offset`, has
+// not ended.
+static bool reaches_block(struct sim_warp *warp, const struct sim_uop *op, int lane, uint32_t bytes,
+                          enum sim_access_kind kind, const struct sim_block *other, uint64_t offset)
+{
+    if (!other->ended)
+        return true;
+    sim_warp_fault(warp, op, SIM_FAULT_ADDRESS, lane,
+                   "invalid %s of %u bytes at 0x%llx of the shared memory of block (%u,%u,%u), "
+                   "which has ended",
+                   words[kind], bytes, (unsigned long long)offset, other->index[0], other->index[1],
+                   other->index[2]);
+    return false;
+}
+
 static bool shared_lane(struct sim_warp *warp, const struct sim_uop *op, int lane, uint32_t bytes,
                         enum sim_access_kind kind, struct sim_access *access)
 {
-    const struct sim_block *block = warp->block;
+    const struct sim_block *block = warp->block, *other = NULL;
     uint64_t address = access->address[lane];
-    if (address > block->shared_bytes || block->shared_bytes - address < bytes) {
+    if (op->flags & ADDRESS_CLUSTER)
+        other = sim_cluster_owner(block, address);
+    if (!other)
+        other = block;
+    address -= other->window;
+    if (address > other->shared_bytes || other->shared_bytes - address < bytes) {
         char where[160];
-        describe_window(address, block->shared_bytes, "block's memory", where, sizeof(where));
+        describe_window(address, other->shared_bytes, "block's memory", where, sizeof(where));
         sim_warp_fault(warp, op, SIM_FAULT_ADDRESS, lane,
                        "invalid %s of %u bytes at 0x%llx of shared memory: %s", words[kind], bytes,
                        (unsigned long long)address, where);
         return false;
     }
-    access->pointer[lane] = block->shared + address;
+    if (!reaches_block(warp, op, lane, bytes, kind, other, address))
+        return false;
+    access->pointer[lane] = other->shared + address;
     return true;
 }
 
@@ -240,19 +265,20 @@ static bool in_params(const struct sim_warp *warp, uint64_t address, uint32_t by
     return false;
 }
 
-// A generic address is a host pointer to the block's shared memory, the lane's stack, parameters,
-// or global memory.
+// A generic address is a host pointer to shared memory of the cluster, the lane's stack,
+// parameters, or global memory.
 static bool generic_lane(struct sim_warp *warp, const struct sim_uop *op, int lane, uint32_t bytes,
                          enum sim_access_kind kind, struct sim_access *access)
 {
     const struct sim_block *block = warp->block;
     uint64_t address = access->address[lane];
-    uint64_t in_shared = address - (uint64_t)(uintptr_t)block->shared;
-    if (in_shared < block->shared_bytes) {
-        if (block->shared_bytes - in_shared < bytes)
+    const struct sim_block *holder = sim_cluster_holder(block, address);
+    if (holder) {
+        const uint64_t in_shared = address - (uint64_t)(uintptr_t)holder->shared;
+        if (holder->shared_bytes - in_shared < bytes)
             return report(warp, op, lane, bytes, kind, access);
-        access->pointer[lane] = block->shared + in_shared;
-        return true;
+        access->pointer[lane] = holder->shared + in_shared;
+        return reaches_block(warp, op, lane, bytes, kind, holder, in_shared);
     }
     uint64_t in_local = address - (uint64_t)(uintptr_t)warp->local;
     if (warp->local && in_local < (uint64_t)LANES * block->launch->local_bytes) {
@@ -334,10 +360,11 @@ bool sim_access_given(struct sim_warp *warp, const struct sim_uop *op, uint32_t 
     if (!good)
         return false;
     if (op->space == PTX_SPACE_SHARED) {
-        if (in_range(warp, 0, warp->block->shared_bytes, bytes, access))
+        const struct sim_block *block = warp->block;
+        const uintptr_t base = (uintptr_t)block->shared - block->window;
+        if (in_range(warp, block->window, block->shared_bytes, bytes, access))
             for (int i = 0; i < LANES; i++) // inactive lanes may have any address
-                access->pointer[i] =
-                    (unsigned char *)((uintptr_t)warp->block->shared + access->address[i]);
+                access->pointer[i] = (unsigned char *)(base + access->address[i]);
         else
             good = each_lane(warp, op, bytes, kind, access, shared_lane);
         warp->shared_bytes += all_bytes;
@@ -473,7 +500,8 @@ static inline __attribute__((always_inline)) bool each_shared(struct sim_warp *w
     if (block->shared_bytes < bytes || block->shared_bytes > INT32_MAX)
         return false;
     const uint32_t *base = source(warp, op->a);
-    const uint32_t offset = (uint32_t)op->offset, last = block->shared_bytes - bytes;
+    const uint32_t offset = (uint32_t)op->offset - block->window;
+    const uint32_t last = block->shared_bytes - bytes;
     const uint32_t first = base[__builtin_ctz(warp->mask)];
     uint32_t outside = 0, odd = 0;
     for (int i = 0; i < LANES; i++) {
@@ -522,7 +550,7 @@ static inline __attribute__((always_inline)) enum sim_reach reach_shared(struct 
 {
     const uint32_t *base = source(warp, op->a);
     const struct sim_block *block = warp->block;
-    const uint32_t at = base[0] + (uint32_t)op->offset;
+    const uint32_t offset = (uint32_t)op->offset - block->window, at = base[0] + offset;
     const enum sim_reach shape = shape_32(base, bytes);
     const uint32_t span = span_of(shape, bytes);
     if (shape == REACH_EACH || at & (bytes - 1) || at >= block->shared_bytes ||
@@ -530,7 +558,7 @@ static inline __attribute__((always_inline)) enum sim_reach reach_shared(struct 
         return REACH_EACH;
     access->pointer[0] = block->shared + at;
     if (has_two(shape)) {
-        const uint32_t second = base[HALF] + (uint32_t)op->offset;
+        const uint32_t second = base[HALF] + offset;
         if (second & (bytes - 1) || second >= block->shared_bytes ||
             block->shared_bytes - second < span)
             return REACH_EACH;

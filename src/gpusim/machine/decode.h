@@ -87,6 +87,7 @@ enum {
     ADDRESS_FRAME = 4,    // relative to the frame's .local variables
     ADDRESS_PARAM = 8,    // among the frame's parameters
     ADDRESS_INDEXED = 16, // with ADDRESS_NONE: op->a counts elements of op->rejoin bytes
+    ADDRESS_CLUSTER = 32, // shared memory of any block of the cluster
 };
 
 // Leaves decoding with BASE_UNSUPPORTED; the message names the instruction and its line.

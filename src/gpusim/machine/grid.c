@@ -72,14 +72,29 @@ static void pack_block(struct sim_block *block)
         sim_warp_pack(&block->warps[i]);
 }
 
-static bool start_block(struct sim_block *block, uint64_t number)
+// Makes the block that of the rank in the cluster that has the number in the grid.
+static void place_block(struct sim_block *block, uint64_t cluster, uint32_t rank)
 {
     const struct sim_run *launch = block->launch;
-    const uint32_t *grid = launch->request->grid;
-    block->number = number;
-    block->index[0] = (uint32_t)(number % grid[0]);
-    block->index[1] = (uint32_t)(number / grid[0] % grid[1]);
-    block->index[2] = (uint32_t)(number / grid[0] / grid[1]);
+    const uint32_t *grid = launch->request->grid, *size = launch->cluster;
+    uint64_t left = cluster;
+    uint32_t inner = rank;
+    for (int i = 0; i < 3; i++) {
+        const uint32_t clusters = grid[i] / size[i];
+        block->index[i] = (uint32_t)(left % clusters) * size[i] + inner % size[i];
+        left /= clusters;
+        inner /= size[i];
+    }
+    block->number =
+        block->index[0] + grid[0] * (block->index[1] + (uint64_t)grid[1] * block->index[2]);
+    block->rank = rank;
+    block->window = rank << CLUSTER_WINDOW_BITS;
+}
+
+static bool start_block(struct sim_block *block)
+{
+    const struct sim_run *launch = block->launch;
+    block->ended = block->stuck = false;
     block->live_threads = launch->threads_per_block;
     block->warp_turn = FIRST_WARP_TURN;
     memset(block->barriers, 0, sizeof(block->barriers));
@@ -103,17 +118,25 @@ static void count_work(const struct sim_block *block, struct sim_work *work)
     }
 }
 
+// Ends the launch with the message that threads of the block wait for each other or for the
+// cluster.
 static void no_progress(struct sim_block *block)
 {
     for (uint32_t i = 0; i < block->warp_count; i++) {
         struct sim_warp *warp = &block->warps[i];
         for (uint32_t p = 0; p < warp->path_count; p++) {
             struct sim_path *path = warp_path(warp, p);
-            if (path->state != PATH_BARRIER && path->state != PATH_TOGETHER)
+            if (path->state == PATH_FREE || path->state == PATH_READY)
                 continue;
             const struct sim_uop *op = &path->frame->code->ops[path->pc];
             warp->path = path;
-            if (path->state == PATH_BARRIER) {
+            if (path->state == PATH_CLUSTER) {
+                const struct sim_cluster *cluster = block->cluster;
+                sim_warp_fault(warp, op, SIM_FAULT_DEADLOCK, __builtin_ctz(path->mask),
+                               "deadlock at the barrier of the cluster: %u of %u threads have "
+                               "arrived and the others cannot",
+                               cluster->arrived, cluster->live_threads);
+            } else if (path->state == PATH_BARRIER) {
                 const struct sim_barrier *barrier = &block->barriers[path->barrier];
                 sim_warp_fault(
                     warp, op, SIM_FAULT_DEADLOCK, __builtin_ctz(path->mask),
@@ -134,6 +157,7 @@ static void no_progress(struct sim_block *block)
 // Runs the block for a turn and adds the instructions to *spent. The turn ends early if a single
 // warp runs for `alone` instructions, and if all warps that run seem to wait for other blocks: they
 // repeat short loops that may wait. Returns true if the block has ended or the launch has failed.
+// A block that waits for its cluster gets stuck.
 static bool run_block(struct sim_block *block, uint64_t turn, uint64_t alone, uint64_t *spent)
 {
     uint64_t end = *spent + turn, together = *spent; // `spent` when more than one warp last ran
@@ -156,8 +180,8 @@ static bool run_block(struct sim_block *block, uint64_t turn, uint64_t alone, ui
         if (ran > 1)
             together = *spent;
         if (!block->progressed && block->live_threads) {
-            no_progress(block);
-            return true;
+            block->stuck = block->waits = true;
+            return false;
         }
         if (block->warp_turn < WARP_TURN)
             block->warp_turn = block->warp_turn ? 2 * block->warp_turn : FIRST_WARP_TURN;
@@ -178,6 +202,17 @@ static void fail_for_memory(struct sim_run *launch)
     }
     gpusim_unlock(&launch->lock, GPUSIM_RANK_RUN);
     atomic_store(&launch->stop, true);
+}
+
+// Returns whether all blocks of the cluster that have not ended are stuck, so that none can release
+// the others.
+static bool is_deadlocked(const struct sim_cluster *cluster)
+{
+    for (uint32_t i = 0; i < cluster->count; i++) {
+        if (!cluster->blocks[i]->ended && !cluster->blocks[i]->stuck)
+            return false;
+    }
+    return true;
 }
 
 // --- Workers -------------------------------------------------------------------------------------
@@ -211,40 +246,72 @@ static bool make_room(struct resident *resident)
     return true;
 }
 
-static bool take_block(struct sim_run *launch, struct sim_worker *worker, struct resident *resident)
+static struct sim_block *take_block(struct sim_run *launch, struct sim_worker *worker,
+                                    struct resident *resident)
 {
-    if (atomic_load(&launch->stop))
-        return false;
-    uint64_t number = atomic_fetch_add(&launch->next_block, 1);
-    if (number >= launch->block_total)
-        return false;
     struct sim_block *block = resident->spare;
     if (block)
         resident->spare = block->next;
     else
         block = make_block(launch, worker);
-    if (block && make_room(resident) && start_block(block, number)) {
-        resident->blocks[resident->count++] = block;
-        if (packs(resident))
-            pack_block(block);
-        return true;
-    }
+    if (block && make_room(resident) && start_block(block))
+        return block;
     if (block)
         free_block(block);
     fail_for_memory(launch);
-    return false;
+    return NULL;
 }
 
+// Starts the blocks of the next cluster. If memory runs out, those that have started end as others
+// do, because the launch has failed.
+static bool take_cluster(struct sim_run *launch, struct sim_worker *worker,
+                         struct resident *resident)
+{
+    if (atomic_load(&launch->stop))
+        return false;
+    const uint64_t number = atomic_fetch_add(&launch->next_cluster, 1);
+    struct sim_cluster *cluster = NULL;
+    if (number >= launch->cluster_total)
+        return false;
+    for (uint32_t rank = 0; rank < launch->cluster_blocks; rank++) {
+        struct sim_block *block = take_block(launch, worker, resident);
+        if (!block)
+            return false;
+        if (!cluster) {
+            cluster = &block->own_cluster;
+            *cluster = (struct sim_cluster){0};
+        }
+        block->cluster = cluster;
+        place_block(block, number, rank);
+        cluster->blocks[cluster->count++] = block;
+        cluster->running++;
+        cluster->live_threads += block->live_threads;
+        resident->blocks[resident->count++] = block;
+        if (packs(resident))
+            pack_block(block);
+    }
+    return true;
+}
+
+// The memory of an ended block is kept until its cluster ends, because other blocks of the cluster
+// may have its address.
 static void end_block(struct resident *resident, size_t index)
 {
     struct sim_block *block = resident->blocks[index];
+    struct sim_cluster *cluster = block->cluster;
     for (uint32_t i = 0; i < block->warp_count; i++)
         sim_warp_stop(&block->warps[i]);
     if (packs(resident))
         pack_block(block); // other blocks need the memory of its registers
-    block->next = resident->spare;
-    resident->spare = block;
+    block->ended = true;
     resident->blocks[index] = resident->blocks[--resident->count];
+    if (--cluster->running)
+        return;
+    // The structure is in one of the blocks, and stays unchanged while they are unused.
+    for (uint32_t i = 0; i < cluster->count; i++) {
+        cluster->blocks[i]->next = resident->spare;
+        resident->spare = cluster->blocks[i];
+    }
 }
 
 static bool all_wait(const struct resident *resident)
@@ -274,7 +341,7 @@ static bool wants_another(const struct sim_run *launch, struct resident *residen
 static void take_share(struct sim_run *launch, struct sim_worker *worker, struct resident *resident)
 {
     resident->expected = (size_t)(launch->block_total / (launch->device->worker_count + 1));
-    while (resident->count < resident->expected && take_block(launch, worker, resident))
+    while (resident->count < resident->expected && take_cluster(launch, worker, resident))
         ;
 }
 
@@ -288,14 +355,16 @@ static void work_on(struct sim_run *launch, struct sim_worker *worker)
     worker->texture = 0;
     if (launch->request->cooperative)
         take_share(launch, worker, &resident);
-    while (resident.count || take_block(launch, worker, &resident)) {
+    const bool together = launch->request->cooperative || launch->cluster_blocks > 1;
+    while (resident.count || take_cluster(launch, worker, &resident)) {
         for (size_t i = 0; i < resident.count;) {
             struct sim_block *block = resident.blocks[i];
-            uint64_t turn = !launch->request->cooperative ? BLOCK_TURN
-                            : packs(&resident)            ? PACKED_TURN
-                                                          : TOGETHER_TURN;
-            uint64_t alone = launch->request->cooperative ? TOGETHER_TURN : BLOCK_TURN;
-            if (run_block(block, turn, alone, &resident.spent) || atomic_load(&launch->stop)) {
+            uint64_t turn = !together ? BLOCK_TURN : packs(&resident) ? PACKED_TURN : TOGETHER_TURN;
+            uint64_t alone = together ? TOGETHER_TURN : BLOCK_TURN;
+            bool over = run_block(block, turn, alone, &resident.spent);
+            if (block->stuck && is_deadlocked(block->cluster))
+                no_progress(block);
+            if (over || atomic_load(&launch->stop)) {
                 end_block(&resident, i);
                 continue;
             }
@@ -304,7 +373,7 @@ static void work_on(struct sim_run *launch, struct sim_worker *worker)
             i++;
         }
         if (resident.count && wants_another(launch, &resident))
-            take_block(launch, worker, &resident);
+            take_cluster(launch, worker, &resident);
     }
     while (resident.spare) {
         struct sim_block *next = resident.spare->next;
@@ -327,7 +396,8 @@ static void work_on(struct sim_run *launch, struct sim_worker *worker)
 static struct sim_run *find_launch(struct sim_device *device)
 {
     for (struct sim_run *launch = device->launches; launch; launch = launch->next) {
-        if (atomic_load(&launch->next_block) < launch->block_total && !atomic_load(&launch->stop))
+        if (atomic_load(&launch->next_cluster) < launch->cluster_total &&
+            !atomic_load(&launch->stop))
             return launch;
     }
     return NULL;
@@ -424,6 +494,12 @@ uint64_t sim_launch_run(struct sim_device *device, const struct sim_launch *requ
     launch.threads_per_block = request->block[0] * request->block[1] * request->block[2];
     launch.warps_per_block = (launch.threads_per_block + LANES - 1) / LANES;
     launch.block_total = (uint64_t)request->grid[0] * request->grid[1] * request->grid[2];
+    launch.cluster_blocks = 1;
+    for (int i = 0; i < 3; i++) {
+        launch.cluster[i] = request->cluster[i] ? request->cluster[i] : 1;
+        launch.cluster_blocks *= launch.cluster[i];
+    }
+    launch.cluster_total = launch.block_total / launch.cluster_blocks;
     launch.shared_bytes = request->dynamic_shared_bytes
                               ? request->kernel->shared_bytes + request->dynamic_shared_bytes
                               : request->kernel->code->placed_shared_bytes;
@@ -442,13 +518,13 @@ uint64_t sim_launch_run(struct sim_device *device, const struct sim_launch *requ
     sim_log_launch(device->log, request);
 
     gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
-    if (launch.block_total > 1 && device->worker_limit)
+    if (launch.cluster_total > 1 && device->worker_limit)
         start_workers(device);
     launch.next = device->launches;
     // It is taken off the list again below, before this returns.
     // cppcheck-suppress autoVariables
     device->launches = &launch;
-    if (launch.block_total > 1)
+    if (launch.cluster_total > 1)
         pthread_cond_broadcast(&device->work);
     gpusim_unlock(&device->lock, GPUSIM_RANK_DEVICE);
 

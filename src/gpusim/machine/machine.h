@@ -210,6 +210,7 @@ enum sim_path_state {
     PATH_READY,
     PATH_BARRIER,  // waits at a block-wide barrier
     PATH_TOGETHER, // waits for the other members of a warp-wide instruction
+    PATH_CLUSTER,  // waits for the other threads of the cluster
 };
 
 // Loops that a path is in, outermost first. See rounds.h.
@@ -281,6 +282,8 @@ struct sim_warp {
     uint32_t carry;               // the condition code register, one bit per lane
     uint32_t group_products;      // products of its warpgroup that it has executed; it may wrap
     uint32_t came[BARRIERS]; // lanes that wait at a barrier with a count, until all live ones do
+    uint32_t cluster_came;   // lanes that have arrived at the cluster's barrier, and not waited
+    uint32_t cluster_phase;  // the lowest bit of the phase in which a lane has arrived
     unsigned char *local;    // LANES stacks of launch->local_bytes each
     struct sim_path few[FEW_PATHS]; // the first paths; warp_path() finds any
     struct sim_path *more;          // the others; NULL until they are needed
@@ -329,11 +332,34 @@ struct sim_worker {
     struct sim_alive alive[ALIVE_PLACES];
 };
 
+// Blocks that run together: one worker runs them all, so that only it accesses this structure.
+// Without clusters, each block is a cluster of its own.
+//
+// The window of shared memory holds that of all blocks of the cluster, each 2^CLUSTER_WINDOW_BITS
+// bytes behind the one before it. So 32-bit addresses of a block's own variables begin at its own
+// place in the window, and mean the same in all blocks. Code has offsets in a block's memory as
+// constants, and block->window is added where an address is made of them.
+enum { CLUSTER_BLOCKS = 16, CLUSTER_WINDOW_BITS = 24 };
+
+struct sim_cluster {
+    struct sim_block *blocks[CLUSTER_BLOCKS]; // by rank; valid until all have ended
+    uint32_t count, running;                  // blocks that have started, and of these not ended
+    uint32_t live_threads;
+    uint32_t arrived; // live threads that have arrived at its barrier in this phase
+    uint32_t phase;
+};
+
 struct sim_block {
     struct sim_run *launch;
     struct sim_worker *worker;
     uint32_t index[3];
     uint64_t number;
+    struct sim_cluster *cluster;    // that of the block with rank 0
+    struct sim_cluster own_cluster; // used if its rank is 0
+    uint32_t rank;                  // in its cluster
+    uint32_t window;                // where its shared memory begins in the cluster's window
+    bool ended;
+    bool stuck; // no path of it can run until the cluster's barrier is released
     unsigned char *shared;
     uint32_t shared_bytes;
     struct sim_warp *warps;
@@ -355,8 +381,10 @@ struct sim_run {
     const unsigned char *params;
     uint64_t block_total;
     uint64_t block_bytes; // memory that a running block needs
-    atomic_uint_fast64_t next_block;
-    atomic_uint_fast64_t done_blocks;
+    uint32_t cluster[3];  // size of a cluster, in blocks
+    uint32_t cluster_blocks;
+    uint64_t cluster_total;
+    atomic_uint_fast64_t next_cluster;
     atomic_bool stop;
     pthread_mutex_t lock; // guards fault, work and finished
     pthread_cond_t finished;

@@ -282,6 +282,17 @@ static void add_code(struct sim_module *module, struct ptx_module *text,
     module->codes[*place] = code;
 }
 
+static void describe_cluster(const struct ptx_function *function, struct sim_kernel_info *info)
+{
+    const struct ptx_attr *size = ptx_function_attr(function, ".reqnctapercluster");
+    const struct ptx_attr *most = ptx_function_attr(function, ".maxclusterrank");
+    for (uint32_t i = 0; size && i < 3; i++)
+        info->cluster[i] = i < size->count ? (uint32_t)size->values[i] : 1;
+    info->max_cluster = most && most->count ? (uint32_t)most->values[0] : 0;
+    info->explicit_cluster = ptx_function_attr(function, ".explicitcluster") != NULL;
+    info->blocks_are_clusters = ptx_function_attr(function, ".blocksareclusters") != NULL;
+}
+
 static void describe_kernel(struct sim_module *module, struct sim_kernel *kernel,
                             struct sim_code *code)
 {
@@ -321,22 +332,7 @@ static void describe_kernel(struct sim_module *module, struct sim_kernel *kernel
     const char *arch = strstr(code->module->target, "sm_");
     info->target = arch ? (uint32_t)strtoul(arch + 3, NULL, 10) : 0;
     info->uses_grid_sync = false;
-}
-
-// Refuses clusters of more than one block. Their blocks would have to run together and see each
-// other's shared memory.
-static enum base_code refuse_clusters(const struct sim_code *code, struct base_error *error)
-{
-    const struct ptx_attr *size = ptx_function_attr(code->function, ".reqnctapercluster");
-    uint64_t blocks = 1;
-    for (uint32_t i = 0; size && i < size->count; i++)
-        blocks *= size->values[i];
-    bool explicit = ptx_function_attr(code->function, ".explicitcluster") != NULL;
-    BASE_RETURN_IF(blocks > 1 || explicit, error, BASE_UNSUPPORTED,
-                   "%s of kernel %s, PTX line %u: clusters are not simulated",
-                   blocks > 1 ? ".reqnctapercluster" : ".explicitcluster", code->name,
-                   code->function->line);
-    return BASE_OK;
+    describe_cluster(code->function, info);
 }
 
 // Refuses a kernel that may reach a function that cannot be executed.
@@ -364,9 +360,7 @@ static enum base_code decode_all(struct sim_module *module, struct base_error *e
     for (size_t i = 0; i < module->code_count; i++) {
         struct sim_code *code = module->codes[i];
         struct base_error why = {0};
-        enum base_code result = refuse_clusters(code, &why);
-        if (result == BASE_OK)
-            result = sim_code_decode(module, code, &why);
+        enum base_code result = sim_code_decode(module, code, &why);
         module->arena.escape = escape;
         if (result == BASE_UNSUPPORTED) {
             char text[1000];

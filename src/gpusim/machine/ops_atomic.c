@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "access.h"
+#include "cluster.h"
 #include "families.h"
 #include "gpusim/numbers/half.h"
 #include "gpusim/numbers/numbers.h"
@@ -117,7 +118,7 @@ static enum sim_step atomic(struct sim_warp *warp, const struct sim_uop *op)
             uint64_t other = op->c == NO_SLOT ? 0 : lane_value(warp, op->c, i, op->bytes);
             // In global memory, sums of f32 flush subnormal numbers; in shared memory they do not.
             unsigned char *at = access.pointer[i] + (size_t)k * op->bytes;
-            bool shared = (uint64_t)(at - warp->block->shared) < warp->block->shared_bytes;
+            bool shared = sim_cluster_holder(warp->block, (uint64_t)(uintptr_t)at) != NULL;
             uint64_t old = replace(op, at, value, other, !shared);
             if (logged) {
                 uint64_t now = combine(op, old, value, other, !shared);

@@ -90,7 +90,8 @@ static bool read_batch(struct sim_warp *warp, const struct group_product *produc
     const uint64_t shared_bytes = warp->shared_bytes;
     const bool logged = warp->logged;
     for (uint32_t i = 0; i < LANES; i++)
-        access->address[i] = ptx_matrix_chunk(matrix, descriptor, first + (i < left ? i : 0));
+        access->address[i] =
+            warp->block->window + ptx_matrix_chunk(matrix, descriptor, first + (i < left ? i : 0));
     sim_warp_set_mask(warp, left < LANES ? (1u << left) - 1 : ALL_LANES);
     warp->logged = logged && logs;
     const bool good = sim_access_given(warp, &product->reads, PTX_CHUNK_BYTES, ACCESS_LOAD, access);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cluster.h"
 #include "families.h"
 #include "ops.h"
 
@@ -37,6 +38,13 @@ static void spread(struct sim_warp *warp, const struct sim_uop *op, uint64_t val
 static enum sim_step move_local(struct sim_warp *warp, const struct sim_uop *op)
 {
     spread(warp, op, (uint64_t)op->offset + warp->path->frame->local_offset);
+    return STEP_NEXT;
+}
+
+// The address of a .shared variable: its constant is an offset in the block's memory.
+static enum sim_step move_shared(struct sim_warp *warp, const struct sim_uop *op)
+{
+    spread(warp, op, (uint64_t)op->offset + warp->block->window);
     return STEP_NEXT;
 }
 
@@ -79,12 +87,18 @@ static enum sim_step move_uniform(struct sim_warp *warp, const struct sim_uop *o
     uint64_t value = 0;
     switch ((enum ptx_sreg)op->mode) {
     case PTX_SREG_ID_NTID: value = launch->request->block[op->count]; break;
-    case PTX_SREG_ID_CTAID:
-    case PTX_SREG_ID_CLUSTERID: value = block->index[op->count]; break;
-    case PTX_SREG_ID_NCTAID:
-    case PTX_SREG_ID_NCLUSTERID: value = launch->request->grid[op->count]; break;
-    case PTX_SREG_ID_CLUSTER_NCTAID:
-    case PTX_SREG_ID_CLUSTER_NCTARANK: value = 1; break;
+    case PTX_SREG_ID_CTAID: value = block->index[op->count]; break;
+    case PTX_SREG_ID_CLUSTERID: value = block->index[op->count] / launch->cluster[op->count]; break;
+    case PTX_SREG_ID_CLUSTER_CTAID:
+        value = block->index[op->count] % launch->cluster[op->count];
+        break;
+    case PTX_SREG_ID_CLUSTER_CTARANK: value = block->rank; break;
+    case PTX_SREG_ID_NCTAID: value = launch->request->grid[op->count]; break;
+    case PTX_SREG_ID_NCLUSTERID:
+        value = launch->request->grid[op->count] / launch->cluster[op->count];
+        break;
+    case PTX_SREG_ID_CLUSTER_NCTAID: value = launch->cluster[op->count]; break;
+    case PTX_SREG_ID_CLUSTER_NCTARANK: value = launch->cluster_blocks; break;
     case PTX_SREG_ID_WARPID: value = warp->index; break;
     case PTX_SREG_ID_NWARPID: value = launch->device->preset->warps_per_sm; break;
     case PTX_SREG_ID_SMID: value = block->number % launch->device->preset->sm_count; break;
@@ -108,6 +122,13 @@ static enum sim_step move_uniform(struct sim_warp *warp, const struct sim_uop *o
     default: break;
     }
     spread(warp, op, value);
+    return STEP_NEXT;
+}
+
+// %is_explicit_cluster
+static enum sim_step move_explicit(struct sim_warp *warp, const struct sim_uop *op)
+{
+    set_predicate(warp, op->d, warp->block->launch->request->cluster[0] ? UINT32_MAX : 0);
     return STEP_NEXT;
 }
 
@@ -141,10 +162,10 @@ bool sim_decode_special(const struct ptx_operand *operand, struct sim_uop *op)
             return false;
         op->run = move_uniform;
         return true;
-    // Counters, predicates and parts of shared memory that the machine does not have.
+    case PTX_SREG_ID_IS_EXPLICIT_CLUSTER: op->run = move_explicit; return true;
+    // Counters and parts of shared memory that the machine does not have.
     case PTX_SREG_ID_PM:
     case PTX_SREG_ID_PM64:
-    case PTX_SREG_ID_IS_EXPLICIT_CLUSTER:
     case PTX_SREG_ID_RESERVED_SMEM_BEGIN:
     case PTX_SREG_ID_RESERVED_SMEM_END:
     case PTX_SREG_ID_RESERVED_SMEM_CAP:
@@ -233,21 +254,34 @@ static bool choose_packing(struct sim_decoder *decoder, const struct ptx_instr *
 
 // --- Address spaces ------------------------------------------------------------------------------
 
-// Generic addresses are host pointers; shared and local ones are offsets from the start of the
-// space.
+enum { TO_SPACE = 1, BY_NAME = 2 }; // op->mode of cvta
+
+// Generic addresses are host pointers; shared ones are places in the cluster's window, local ones
+// offsets from the start of the thread's memory.
+static uint64_t converted(const struct sim_warp *warp, const struct sim_uop *op, int lane,
+                          uint64_t value)
+{
+    const struct sim_block *block = warp->block;
+    const uint64_t local =
+        (uint64_t)(uintptr_t)warp->local + (uint64_t)lane * block->launch->local_bytes;
+    if (op->space == PTX_SPACE_LOCAL)
+        return op->mode & TO_SPACE ? value - local : value + local;
+    if (op->space != PTX_SPACE_SHARED)
+        return value;
+    if (op->mode & BY_NAME)
+        value += block->window;
+    return op->mode & TO_SPACE ? sim_cluster_windowed(block, value)
+                               : sim_cluster_generic(block, value);
+}
+
 static enum sim_step convert_address(struct sim_warp *warp, const struct sim_uop *op)
 {
-    const struct sim_run *launch = warp->block->launch;
     for (int i = 0; i < LANES; i++) {
         if (!(warp->mask >> i & 1))
             continue;
-        uint64_t base = op->space == PTX_SPACE_SHARED ? (uint64_t)(uintptr_t)warp->block->shared
-                        : op->space == PTX_SPACE_LOCAL
-                            ? (uint64_t)(uintptr_t)warp->local + (uint64_t)i * launch->local_bytes
-                            : 0;
         uint64_t value = op->flags == WIDE ? ((const lane_u64 *)source(warp, op->a))[i]
                                            : ((const lane_u32 *)source(warp, op->a))[i];
-        value = op->mode ? value - base : value + base;
+        value = converted(warp, op, i, value);
         if (op->flags == WIDE)
             ((lane_u64 *)target(warp, op->d))[i] = value;
         else
@@ -262,14 +296,15 @@ static enum sim_step is_space(struct sim_warp *warp, const struct sim_uop *op)
     const struct sim_block *block = warp->block;
     uint32_t bits = 0;
     for (int i = 0; i < LANES; i++) {
-        bool shared = in[i] - (uint64_t)(uintptr_t)block->shared < block->shared_bytes;
+        const struct sim_block *holder = sim_cluster_holder(block, in[i]);
+        bool shared = holder != NULL;
         bool local = warp->local && in[i] - (uint64_t)(uintptr_t)warp->local <
                                         (uint64_t)LANES * block->launch->local_bytes;
         struct gpusim_object object;
         bool constant = !shared && !local && op->space == PTX_SPACE_CONST &&
                         sim_object_find(block->launch->device, in[i], &object) &&
                         object.kind == GPUSIM_OBJECT_CONSTANT;
-        bool is = op->space == PTX_SPACE_SHARED   ? shared
+        bool is = op->space == PTX_SPACE_SHARED   ? shared && (op->mode || holder == block)
                   : op->space == PTX_SPACE_LOCAL  ? local
                   : op->space == PTX_SPACE_GLOBAL ? !shared && !local
                                                   : constant;
@@ -288,6 +323,8 @@ static bool choose_mov(struct sim_decoder *decoder, const struct ptx_instr *inst
         return choose_packing(decoder, instr, op);
     op->d = sim_decode_register(decoder, instr, &instr->operands[0]);
     op->bytes = (uint8_t)sim_decode_lane_bytes((enum ptx_type)instr->operands[0].reg->type);
+    if (from->kind == PTX_OPERAND_SREG)
+        return sim_decode_special(from, op);
     if (type == PTX_PRED) {
         bool negated;
         op->a = sim_decode_predicate(decoder, instr, from, &negated);
@@ -295,8 +332,6 @@ static bool choose_mov(struct sim_decoder *decoder, const struct ptx_instr *inst
         op->run = move_predicate;
         return true;
     }
-    if (from->kind == PTX_OPERAND_SREG)
-        return sim_decode_special(from, op);
     if (from->kind == PTX_OPERAND_VAR &&
         (from->var->space == PTX_SPACE_LOCAL || from->var->space == PTX_SPACE_PARAM)) {
         uint64_t value;
@@ -309,6 +344,13 @@ static bool choose_mov(struct sim_decoder *decoder, const struct ptx_instr *inst
     }
     if (op->bytes > WIDE)
         return false;
+    if (from->kind == PTX_OPERAND_VAR && from->var->space == PTX_SPACE_SHARED) {
+        uint64_t value;
+        sim_decode_variable(decoder, instr, from->var, &value);
+        op->offset = (int64_t)value + sim_decode_var_offset(from);
+        op->run = move_shared;
+        return true;
+    }
     op->a = sim_decode_typed(decoder, instr, from, type);
     op->run = op->bytes == WIDE ? move_64 : move_32;
     return true;
@@ -323,7 +365,8 @@ bool sim_choose_move(struct sim_decoder *decoder, const struct ptx_instr *instr,
     case PTX_OP_CVTA:
         op->flags =
             (uint8_t)(ptx_type_info((enum ptx_type)form->types[0])->bits == 64 ? WIDE : NARROW);
-        op->mode = ptx_form_has(form, PTX_MOD_TO);
+        op->mode = ptx_form_has(form, PTX_MOD_TO) ? TO_SPACE : 0;
+        op->mode |= instr->operands[1].kind == PTX_OPERAND_VAR ? BY_NAME : 0;
         op->d = sim_decode_register(decoder, instr, &instr->operands[0]);
         if (instr->operands[1].kind == PTX_OPERAND_VAR &&
             (instr->operands[1].var->space == PTX_SPACE_LOCAL ||
@@ -341,6 +384,7 @@ bool sim_choose_move(struct sim_decoder *decoder, const struct ptx_instr *instr,
     case PTX_OP_ISSPACEP:
         op->d = sim_decode_register(decoder, instr, &instr->operands[0]);
         op->a = sim_decode_typed(decoder, instr, &instr->operands[1], PTX_U64);
+        op->mode = ptx_form_has(form, PTX_MOD_SHARED_CLUSTER);
         op->run = is_space;
         return true;
     default: return false;

@@ -148,11 +148,15 @@ struct sim_kernel_info {
     uint32_t static_shared_bytes;
     uint32_t local_bytes; // for each thread
     uint32_t const_bytes;
-    uint32_t max_threads; // from .maxntid or .reqntid; else 1024
-    uint32_t required[3]; // .reqntid; 0: any
-    uint32_t registers;   // for reports; occupancy does not depend on it
-    uint32_t ptx_version; // 90 for 9.0
-    uint32_t target;      // 90 for sm_90
+    uint32_t max_threads;     // from .maxntid or .reqntid; else 1024
+    uint32_t required[3];     // .reqntid; 0: any
+    uint32_t cluster[3];      // .reqnctapercluster: blocks of a cluster; 0: the launch says
+    uint32_t max_cluster;     // .maxclusterrank: most blocks of a cluster; 0: not limited
+    bool explicit_cluster;    // .explicitcluster: a launch has to say, unless `cluster` does
+    bool blocks_are_clusters; // .blocksareclusters: the grid of a launch counts clusters
+    uint32_t registers;       // for reports; occupancy does not depend on it
+    uint32_t ptx_version;     // 90 for 9.0
+    uint32_t target;          // 90 for sm_90
     bool uses_grid_sync;
 };
 
@@ -173,6 +177,7 @@ bool sim_module_global(const struct sim_module *module, const char *name, uint64
 struct sim_launch {
     struct sim_kernel *kernel;
     uint32_t grid[3], block[3];
+    uint32_t cluster[3]; // blocks of a cluster, a divisor of `grid`; zeros: not specified
     uint32_t dynamic_shared_bytes;
     const void *params; // packed as sim_kernel_info says; read before sim_launch_run returns
     bool cooperative;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cluster.h"
 #include "frame.h"
 #include "machine.h"
 #include "packing.h"
@@ -312,6 +313,7 @@ enum sim_step sim_warp_exit_lanes(struct sim_warp *warp, uint32_t lanes)
         frame->lanes &= ~lanes;
     path->mask &= ~lanes;
     block->progressed = true;
+    sim_cluster_left(warp, lanes);
     for (unsigned i = 0; i < BARRIERS; i++) {
         if (block->barriers[i].arrived)
             sim_warp_left_barrier(warp, i);
@@ -611,6 +613,7 @@ bool sim_warp_start(struct sim_warp *warp)
     warp->live = left >= LANES ? ALL_LANES : (1u << left) - 1;
     warp->carry = warp->group_products = 0;
     memset(warp->came, 0, sizeof(warp->came));
+    warp->cluster_came = 0;
     warp->path_count = warp->next_path = 0;
     struct sim_frame *frame = sim_frame_new(warp, launch->code, NULL);
     if (!frame)

@@ -59,6 +59,23 @@ static unsigned shared_bytes_of(size_t bytes)
     return bytes > UINT32_MAX ? UINT32_MAX : (unsigned)bytes;
 }
 
+// Both APIs use the same layout for attributes; tests/cudaabi checks this.
+static CUlaunchConfig driver_config_of(const cudaLaunchConfig_t *config)
+{
+    return (CUlaunchConfig){
+        .gridDimX = config->gridDim.x,
+        .gridDimY = config->gridDim.y,
+        .gridDimZ = config->gridDim.z,
+        .blockDimX = config->blockDim.x,
+        .blockDimY = config->blockDim.y,
+        .blockDimZ = config->blockDim.z,
+        .sharedMemBytes = shared_bytes_of(config->dynamicSmemBytes),
+        .hStream = config->stream,
+        .attrs = (CUlaunchAttribute *)config->attrs,
+        .numAttrs = config->numAttrs,
+    };
+}
+
 // A launch on a stream of another device than the thread's fails.
 static cudaError_t check_stream(cudaStream_t stream)
 {
@@ -109,19 +126,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *fu
         return runtime_end(cudaErrorInvalidConfiguration);
     RUNTIME_TRY(runtime_kernel(func, &kernel));
     RUNTIME_TRY(check_stream(config->stream));
-    // Both APIs use the same layout for attributes; tests/cudaabi checks this.
-    const CUlaunchConfig driver_config = {
-        .gridDimX = config->gridDim.x,
-        .gridDimY = config->gridDim.y,
-        .gridDimZ = config->gridDim.z,
-        .blockDimX = config->blockDim.x,
-        .blockDimY = config->blockDim.y,
-        .blockDimZ = config->blockDim.z,
-        .sharedMemBytes = shared_bytes_of(config->dynamicSmemBytes),
-        .hStream = config->stream,
-        .attrs = (CUlaunchAttribute *)config->attrs,
-        .numAttrs = config->numAttrs,
-    };
+    const CUlaunchConfig driver_config = driver_config_of(config);
     return runtime_end(launch_code(cuLaunchKernelEx(&driver_config, (CUfunction)kernel, args, NULL),
                                    config->gridDim, config->blockDim));
 }
@@ -263,17 +268,25 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, c
         cuOccupancyAvailableDynamicSMemPerBlock(dynamicSmemSize, function, numBlocks, blockSize)));
 }
 
-// The machine does not support clusters.
 cudaError_t cudaOccupancyMaxActiveClusters(int *numClusters, const void *func,
                                            const cudaLaunchConfig_t *launchConfig)
 {
-    (void)numClusters, (void)func, (void)launchConfig;
-    return RUNTIME_MISSING();
+    CUfunction function;
+    if (!launchConfig)
+        return runtime_end(cudaErrorInvalidValue);
+    RUNTIME_TRY(runtime_function(func, &function));
+    const CUlaunchConfig config = driver_config_of(launchConfig);
+    return runtime_end(runtime_code(cuOccupancyMaxActiveClusters(numClusters, function, &config)));
 }
 
 cudaError_t cudaOccupancyMaxPotentialClusterSize(int *clusterSize, const void *func,
                                                  const cudaLaunchConfig_t *launchConfig)
 {
-    (void)clusterSize, (void)func, (void)launchConfig;
-    return RUNTIME_MISSING();
+    CUfunction function;
+    if (!launchConfig)
+        return runtime_end(cudaErrorInvalidValue);
+    RUNTIME_TRY(runtime_function(func, &function));
+    const CUlaunchConfig config = driver_config_of(launchConfig);
+    return runtime_end(
+        runtime_code(cuOccupancyMaxPotentialClusterSize(clusterSize, function, &config)));
 }
