@@ -338,12 +338,7 @@ static void what_cannot_be_executed_is_refused_by_name_kernel_and_line(void **st
         "tensormap.replace.tile.global_address.global.b1024.b64 [%rd1], %rd2",
         "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], "
         "[%rd1, {%r2}], [%r3]",
-        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
-        "[%r1], [%rd1], %r2, [%r3], %h1",
         "cp.reduce.async.bulk.global.shared::cta.bulk_group.min.f16 [%rd1], [%r1], %r2",
-        "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r1], %r2, [%r3]",
-        "red.async.relaxed.cluster.mbarrier::complete_tx::bytes.shared::cluster.add.u32 [%r1], "
-        "%r2, [%r3]",
         "multimem.ld_reduce.relaxed.gpu.global.add.u32 %r1, [%rd1]",
         "multimem.red.relaxed.gpu.global.add.u32 [%rd1], %r1",
         "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2}, "

@@ -63,8 +63,7 @@ static enum sim_step map_address(struct sim_warp *warp, const struct sim_uop *op
         uint64_t address = lane_address(warp, op, i);
         if (!op->space)
             address = sim_cluster_windowed(block, address);
-        const uint64_t offset = address & ((UINT64_C(1) << CLUSTER_WINDOW_BITS) - 1);
-        address = (uint64_t)ranks[i] << CLUSTER_WINDOW_BITS | offset;
+        address = sim_cluster_place(ranks[i], address);
         if (!op->space && ranks[i] < block->cluster->count)
             address = sim_cluster_generic(block, address);
         if (op->bytes == WIDE)

@@ -40,6 +40,8 @@ bool sim_choose_video(struct sim_decoder *decoder, const struct ptx_instr *instr
                       struct sim_uop *op);
 bool sim_choose_control(struct sim_decoder *decoder, const struct ptx_instr *instr,
                         struct sim_uop *op);
+bool sim_choose_remote(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                       struct sim_uop *op);
 bool sim_choose_cluster(struct sim_decoder *decoder, const struct ptx_instr *instr,
                         struct sim_uop *op);
 bool sim_choose_wide(struct sim_decoder *decoder, const struct ptx_instr *instr,

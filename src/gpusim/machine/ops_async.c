@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "access.h"
+#include "cluster.h"
 #include "families.h"
+#include "mbarrier.h"
 #include "ops.h"
 #include "warp.h"
 
@@ -73,6 +75,18 @@ static uint64_t load_word(const unsigned char *at)
 static void store_word(unsigned char *at, uint64_t word)
 {
     memcpy(at, &word, sizeof(word));
+}
+
+bool sim_mbarrier_complete(struct sim_warp *warp, const struct sim_uop *op, int lane,
+                           unsigned char *word, uint32_t bytes)
+{
+    struct mbarrier_state state = unpack(load_word(word));
+    if (!add_bytes(&state, -(int64_t)bytes)) {
+        too_many(warp, op, lane);
+        return false;
+    }
+    store_word(word, complete_if_done(state));
+    return true;
 }
 
 // --- mbarrier ------------------------------------------------------------------------------------
@@ -242,15 +256,33 @@ static bool choose_barrier(struct sim_decoder *decoder, const struct ptx_instr *
 // --- Bulk copies ---------------------------------------------------------------------------------
 
 struct bulk {
-    struct sim_uop to, from, barrier, reduction; // the first three only for sim_access_lanes()
+    struct sim_uop to, from, barrier, reduction; // the first three only for places
+    slot blocks; // of multicast: a bit for each rank in the cluster; NO_SLOT: no multicast
     bool has_barrier, reduces;
 };
 
-static bool place(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
-                  enum sim_access_kind kind, int lane, unsigned char **out)
+enum { AS_GIVEN = -1 }; // instead of a rank
+
+// Finds the bytes of the lane, in the block with the rank at the same place as in its own.
+static bool place_word(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
+                       enum sim_access_kind kind, int lane, int rank, unsigned char **out)
 {
     struct sim_access access;
-    if (!sim_access_lanes(warp, op, bytes, kind, &access))
+    sim_access_addresses(warp, op, access.address);
+    if (rank != AS_GIVEN)
+        access.address[lane] = sim_cluster_place((uint32_t)rank, access.address[lane]);
+    if (!sim_access_given(warp, op, bytes, kind, &access))
+        return false;
+    *out = access.pointer[lane];
+    return true;
+}
+
+static bool place(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
+                  enum sim_access_kind kind, int lane, int rank, unsigned char **out)
+{
+    struct sim_access access;
+    sim_access_addresses(warp, op, access.address);
+    if (!place_word(warp, op, bytes, kind, lane, rank, out))
         return false;
     if (access.address[lane] % 16) {
         sim_warp_fault(warp, op, SIM_FAULT_MISALIGNED, lane,
@@ -258,41 +290,54 @@ static bool place(struct sim_warp *warp, const struct sim_uop *op, uint32_t byte
                        (unsigned long long)access.address[lane]);
         return false;
     }
-    *out = access.pointer[lane];
     return true;
+}
+
+static bool place_target(struct sim_warp *warp, const struct bulk *bulk, uint32_t bytes, int lane,
+                         int rank, unsigned char **to)
+{
+    return !bytes || place(warp, &bulk->to, bytes, bulk->reduces ? ACCESS_ATOMIC : ACCESS_STORE,
+                           lane, rank, to);
+}
+
+// Writes the bytes and reports them to the barrier.
+static bool deliver(struct sim_warp *warp, const struct sim_uop *op, int lane, int rank,
+                    unsigned char *to, const unsigned char *from, uint32_t bytes)
+{
+    const struct bulk *bulk = op->extra;
+    unsigned char *word;
+    if (bytes && bulk->reduces)
+        sim_atomic_reduce(&bulk->reduction, to, from, bytes, bulk->to.space == PTX_SPACE_GLOBAL);
+    else if (bytes)
+        memmove(to, from, bytes);
+    return !bulk->has_barrier ||
+           (place_word(warp, &bulk->barrier, 8, ACCESS_ATOMIC, lane, rank, &word) &&
+            sim_mbarrier_complete(warp, op, lane, word, bytes));
 }
 
 static bool copy_lane(struct sim_warp *warp, const struct sim_uop *op, int lane, uint32_t bytes)
 {
     const struct bulk *bulk = op->extra;
-    unsigned char *to, *from;
-    struct sim_access barrier;
+    const bool multicast = bulk->blocks != NO_SLOT;
+    unsigned char *to = NULL, *from = NULL;
     if (bytes % 16) {
         sim_warp_fault(warp, op, SIM_FAULT_MISALIGNED, lane,
                        "a bulk copy of %u bytes, not a multiple of 16", bytes);
         return false;
     }
-    if (bytes) {
-        if (!place(warp, &bulk->to, bytes, bulk->reduces ? ACCESS_ATOMIC : ACCESS_STORE, lane,
-                   &to) ||
-            !place(warp, &bulk->from, bytes, ACCESS_LOAD, lane, &from))
+    if (!multicast && !place_target(warp, bulk, bytes, lane, AS_GIVEN, &to))
+        return false;
+    if (bytes && !place(warp, &bulk->from, bytes, ACCESS_LOAD, lane, AS_GIVEN, &from))
+        return false;
+    if (!multicast)
+        return deliver(warp, op, lane, AS_GIVEN, to, from, bytes);
+    const uint32_t blocks = ((const lane_u32 *)source(warp, bulk->blocks))[lane] & UINT16_MAX;
+    for (uint32_t left = blocks; left; left &= left - 1) {
+        const int rank = __builtin_ctz(left);
+        if (!place_target(warp, bulk, bytes, lane, rank, &to) ||
+            !deliver(warp, op, lane, rank, to, from, bytes))
             return false;
-        if (bulk->reduces)
-            sim_atomic_reduce(&bulk->reduction, to, from, bytes,
-                              bulk->to.space == PTX_SPACE_GLOBAL);
-        else
-            memmove(to, from, bytes);
     }
-    if (!bulk->has_barrier)
-        return true;
-    if (!sim_access_lanes(warp, &bulk->barrier, 8, ACCESS_ATOMIC, &barrier))
-        return false;
-    struct mbarrier_state state = unpack(load_word(barrier.pointer[lane]));
-    if (!add_bytes(&state, -(int64_t)bytes)) {
-        too_many(warp, op, lane);
-        return false;
-    }
-    store_word(barrier.pointer[lane], complete_if_done(state));
     return true;
 }
 
@@ -334,8 +379,10 @@ static bool choose_bulk(struct sim_decoder *decoder, const struct ptx_instr *ins
     bulk->has_barrier = strstr(form->text, ".mbarrier::complete_tx::bytes") != NULL;
     bool known = (form->space == PTX_SPACE_SHARED || form->space == PTX_SPACE_GLOBAL) &&
                  (form->space2 == PTX_SPACE_SHARED || form->space2 == PTX_SPACE_GLOBAL);
-    if (!known || strstr(form->text, ".multicast") || strstr(form->text, ".cp_mask") ||
-        strstr(form->text, ".ignore_oob") || (bulk->has_barrier && instr->operand_count < 4) ||
+    const bool multicast = ptx_form_has(form, PTX_MOD_MULTICAST_CLUSTER);
+    if (!known || strstr(form->text, ".cp_mask") || strstr(form->text, ".ignore_oob") ||
+        (bulk->has_barrier && instr->operand_count < 4 + multicast) ||
+        (multicast && (!bulk->has_barrier || bulk->reduces || form->space2 == PTX_SPACE_SHARED)) ||
         bulk->has_barrier == (strstr(form->text, ".bulk_group") != NULL) ||
         (bulk->reduces && !choose_reduction(form, &bulk->reduction)))
         return false;
@@ -347,6 +394,9 @@ static bool choose_bulk(struct sim_decoder *decoder, const struct ptx_instr *ins
     sim_decode_address(decoder, instr, &operands[1], &bulk->from);
     if (bulk->has_barrier)
         sim_decode_address(decoder, instr, &operands[3], &bulk->barrier);
+    if (form->space == PTX_SPACE_SHARED)
+        bulk->from.flags &= (uint8_t)~ADDRESS_CLUSTER; // it describes the destination
+    bulk->blocks = multicast ? sim_decode_typed(decoder, instr, &operands[4], PTX_U16) : NO_SLOT;
     op->b = sim_decode_typed(decoder, instr, &operands[2], PTX_U32);
     op->extra = bulk;
     op->run = copy_bulk;
