@@ -105,7 +105,10 @@ void instrument_emit_described_address(struct instrument_work *work,
                                        const struct instrument_described *described, uint32_t lost)
 {
     FILL(&work->out, described_address, STRING(descriptor, described->descriptor->reg->name),
-         NUMBER(transposed, described->matrix.transposed), NUMBER(lost, lost));
+         NUMBER(transposed, described->matrix.transposed),
+         NUMBER(is_long, described->matrix.is_long),
+         NUMBER(is_wide, described->matrix.is_long && !described->matrix.transposed),
+         NUMBER(lost, lost));
 }
 
 static void emit_access(struct instrument_work *work, const struct instrument_body *body,

@@ -202,6 +202,25 @@ static void e8_is_two_products_to_which_c_is_added(void **state)
     assert_int_equal(num_mma_e8_f16(zero, minus, 0x8000, 4), 0);
 }
 
+// The factors are chosen so that the answers follow from the rule by hand.
+static void e8_of_groups_keeps_13_bits_of_the_largest_term(void **state)
+{
+    (void)state;
+    const float one[4] = {1, 1, 1, 1}, b[4] = {8192, 1, 0.5f, 0.5f};
+    assert_true(num_mma_group_e8_f32(one, b, 0, 4) == 8193);     // halves are cut off one by one
+    assert_true(num_mma_group_e8_f32(one, b, 8192, 4) == 16384); // 16385 has 15 bits
+    assert_true(num_mma_group_e8_f32(one, b, -8192, 4) == 1);
+    const float far[4] = {16384, 1, 1, 1};
+    assert_true(num_mma_group_e8_f32(one, far, 0, 4) == 16384);
+    assert_true(num_mma_f16_f32(one, far, 0, 4) == 16387);
+    const float large[4] = {2048, 1, 0, 0};
+    assert_int_equal(num_mma_group_e8_f16(one, large, 0, 4), 0x6800);      // 2049 is a tie
+    assert_int_equal(num_mma_group_e8_f16(one, large, 0x4000, 4), 0x6802); // 2051 is another
+    const float minus[4] = {-1, 1, 0, 0};
+    assert_int_equal(num_mma_group_e8_f16(one, minus, 0x8000, 4), 0);
+    assert_true(num_mma_group_e8_f32(one, (const float[]){1, 1, 1, 1}, 3, 4) == 7);
+}
+
 // The error is at most one unit in the last place of the largest term, per term.
 static void any_sum_is_near_the_exact_one(void **state)
 {
@@ -266,6 +285,7 @@ int main(void)
         cmocka_unit_test(k4_is_a_chain_in_f32_to_which_c_is_added),
         cmocka_unit_test(k4_keeps_signs_of_zero_only_in_f16),
         cmocka_unit_test(e8_is_two_products_to_which_c_is_added),
+        cmocka_unit_test(e8_of_groups_keeps_13_bits_of_the_largest_term),
         cmocka_unit_test(any_sum_is_near_the_exact_one),
         cmocka_unit_test(f64_is_a_chain_of_fmas),
         cmocka_unit_test(integers_wrap_or_saturate),

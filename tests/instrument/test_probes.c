@@ -143,6 +143,8 @@ static const struct sample {
     {"times", 1, {{.number = 1}}},
     {"together", 2, {{.number = 0}, {.number = 1}}},
     {"transposed", 2, {{.number = 0}, {.number = 1}}},
+    {"is_long", 2, {{.number = 0}, {.number = 1}}},
+    {"is_wide", 2, {{.number = 0}, {.number = 1}}},
     {"twice", 1, {{.number = 2}}},
     {"under", 2, {{.number = 0}, {.text = "!%glint$p2"}}},
     {"unit", 2, {{.number = 0}, {.number = 1}}},

@@ -127,14 +127,45 @@ static void chunks_of_a_tile_differ(void **state)
     }
 }
 
-static void base_offsets_are_unknown(void **state)
+// A pattern that starts at line 3: the rows from there on are swizzled as those of an aligned one.
+static void base_offsets_move_the_pattern(void **state)
 {
     (void)state;
+    const struct ptx_matrix matrix = {.rows = 64};
     const uint64_t base = UINT64_C(1) << 49;
-    assert_true(ptx_matrix_is_plain(describe(0x3fff0, 0x3fff0, 0x3fff0, BYTES_128)));
-    assert_true(ptx_matrix_is_plain(describe(0, 0, 0, NONE) | base)); // there is nothing to shift
-    assert_false(ptx_matrix_is_plain(describe(0, 0, 0, BYTES_128) | base));
-    assert_false(ptx_matrix_is_plain(describe(0, 0, 0, BYTES_32) | base << 2));
+    assert_true(ptx_matrix_is_plain(&matrix, describe(0x3fff0, 0x3fff0, 0x3fff0, BYTES_128)));
+    assert_true(ptx_matrix_is_plain(&matrix, describe(0, 0, 0, NONE) | base));
+    assert_false(ptx_matrix_is_plain(&matrix, describe(0, 0, 0, BYTES_128) | base));
+    assert_false(ptx_matrix_is_plain(&matrix, describe(0, 0, 0, BYTES_32) | base << 2));
+    for (uint32_t chunk = 0; chunk < 128; chunk++)
+        check_chunk(&matrix, describe(0x180, 16, 1024, BYTES_128) | 3 * base, chunk,
+                    0x180 + ptx_matrix_chunk(&matrix, describe(0, 16, 1024, BYTES_128), chunk));
+}
+
+// The B of a sparse product has twice as many bytes along K.
+static void long_rows(void **state)
+{
+    (void)state;
+    const struct ptx_matrix matrix = {.rows = 16, .is_long = true},
+                            transposed = {.rows = 16, .transposed = true, .is_long = true};
+    assert_int_equal(ptx_matrix_chunks(&matrix), 64);
+    for (uint32_t row = 0; row < 16; row++) {
+        for (uint32_t part = 0; part < 4; part++) {
+            const uint32_t chunk = row / 8 * 32 + part * 8 + row % 8;
+            check_chunk(&matrix, describe(0, 0x1000, 128, NONE), chunk,
+                        row / 8 * 128 + part * 0x1000 + row % 8 * 16);
+            check_chunk(&matrix, describe(0, 16, 1024, BYTES_128), chunk,
+                        row * 128 + (part ^ row % 8) * 16);
+            check_chunk(&matrix, describe(0, 16, 512, BYTES_64), chunk,
+                        row * 64 + (part ^ row / 2 % 4) * 16);
+            // The place 8 part + row % 8 along K of the rows 8 (row / 8) and the next seven.
+            check_chunk(&transposed, describe(0, 0x1000, 256, BYTES_32), chunk,
+                        (part * 8 + row % 8) * 32 + (row / 8 ^ row % 8 / 4) * 16);
+        }
+    }
+    assert_false(ptx_matrix_is_known(&matrix, describe(0, 16, 256, BYTES_32)));
+    assert_true(ptx_matrix_is_known(&matrix, describe(0, 16, 512, BYTES_64)));
+    assert_true(ptx_matrix_is_known(&transposed, describe(0, 16, 256, BYTES_32)));
 }
 
 // --- Operands ------------------------------------------------------------------------------------
@@ -165,6 +196,11 @@ static void operands(void **state)
         {W "m64n8k32.f32.f16.f16 " D4 ", %rd1, %rd2, %p, 1, 1, 0, 0", 0, 0, false, false},
         {W "m64n8k16.f32.f16.f16 " D4 ", %rd1, %rd2, %p, 1, 1", 0, 0, false, false},
         {"wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 " D4
+         ", %rd1, %rd2, %r5, 0, %p, 1, 1, 0, 1",
+         64, 8, false, true},
+        {"wgmma.mma_async.sp.sync.aligned.m64n8k64.s32.s8.s8 " D4 ", " D4 ", %rd2, %r5, 0, %p", 0,
+         8, false, false},
+        {"wgmma.mma_async.sp.sync.aligned.m64n8k16.f32.f16.f16 " D4
          ", %rd1, %rd2, %r5, 0, %p, 1, 1, 0, 0",
          0, 0, false, false},
         {"mov.b64 %rd1, %rd2", 0, 0, false, false},
@@ -190,9 +226,13 @@ static void operands(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chunks_without_swizzling), cmocka_unit_test(swizzled_rows),
-        cmocka_unit_test(swizzled_columns),         cmocka_unit_test(chunks_of_a_tile_differ),
-        cmocka_unit_test(base_offsets_are_unknown), cmocka_unit_test(operands),
+        cmocka_unit_test(chunks_without_swizzling),
+        cmocka_unit_test(swizzled_rows),
+        cmocka_unit_test(swizzled_columns),
+        cmocka_unit_test(chunks_of_a_tile_differ),
+        cmocka_unit_test(base_offsets_move_the_pattern),
+        cmocka_unit_test(long_rows),
+        cmocka_unit_test(operands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,8 +6,9 @@
 #include "half.h"
 #include "int.h"
 
-// The number of bits below the leading one that the term with the largest exponent keeps.
-enum { FRACTION_BITS = 25 };
+// The number of bits below the leading one that the term with the largest exponent keeps, and for
+// 8-bit factors of warpgroups.
+enum { FRACTION_BITS = 25, FRACTION_BITS_E8 = 13 };
 
 enum { LEAST_F32 = -126, LEAST_F16 = -14 };
 
@@ -28,7 +29,7 @@ static double power_of_two(int32_t exponent)
 // NaN and infinities are returned unchanged. `least` is the smallest exponent of the factors'
 // format, `least_c` that of c's format.
 static double sum_of_products(const float *a, const float *b, float c, int k, int32_t least,
-                              int32_t least_c)
+                              int32_t least_c, int32_t fraction_bits)
 {
     double plain = c;
     int32_t largest = c != 0 ? exponent_of(c, least_c) : INT32_MIN;
@@ -42,11 +43,11 @@ static double sum_of_products(const float *a, const float *b, float c, int k, in
     if (plain != plain || plain - plain != 0 || largest == INT32_MIN)
         return plain;
     // Exponents lie between -252 and 254, so neither power of two leaves the range of f64.
-    double scale = power_of_two(FRACTION_BITS - largest);
+    double scale = power_of_two(fraction_bits - largest);
     int64_t sum = (int64_t)((double)c * scale);
     for (int i = 0; i < k; i++)
         sum += (int64_t)((double)a[i] * (double)b[i] * scale);
-    return (double)sum * power_of_two(largest - FRACTION_BITS);
+    return (double)sum * power_of_two(largest - fraction_bits);
 }
 
 // Truncates to f32. A sum that is too large becomes infinite, although nothing else is rounded away
@@ -58,21 +59,42 @@ static float cut(double sum)
     return result == 0 ? 0.0f : result;
 }
 
+static uint16_t nearest(double sum)
+{
+    uint16_t result = num_f16_nearest(num_odd_f32(sum));
+    return result == 0x8000 ? 0 : result;
+}
+
 float num_mma_f32(const float *a, const float *b, float c, int k)
 {
-    return cut(sum_of_products(a, b, c, k, LEAST_F32, LEAST_F32));
+    return cut(sum_of_products(a, b, c, k, LEAST_F32, LEAST_F32, FRACTION_BITS));
 }
 
 float num_mma_f16_f32(const float *a, const float *b, float c, int k)
 {
-    return cut(sum_of_products(a, b, c, k, LEAST_F16, LEAST_F32));
+    return cut(sum_of_products(a, b, c, k, LEAST_F16, LEAST_F32, FRACTION_BITS));
 }
 
 uint16_t num_mma_f16(const float *a, const float *b, uint16_t c, int k)
 {
-    double sum = sum_of_products(a, b, num_f32_from_f16(c), k, LEAST_F16, LEAST_F16);
-    uint16_t result = num_f16_nearest(num_odd_f32(sum));
-    return result == 0x8000 ? 0 : result;
+    return nearest(
+        sum_of_products(a, b, num_f32_from_f16(c), k, LEAST_F16, LEAST_F16, FRACTION_BITS));
+}
+
+// The cut of the sum to 14 significant bits clears the low bits of an f32.
+float num_mma_group_e8_f32(const float *a, const float *b, float c, int k)
+{
+    const double sum = sum_of_products(a, b, c, k, LEAST_F16, LEAST_F32, FRACTION_BITS_E8);
+    const float result = cut(sum);
+    if (result != result || result - result != 0)
+        return result;
+    return num_from_bits_f32(num_bits_f32(result) & ~0u << (23 - FRACTION_BITS_E8));
+}
+
+uint16_t num_mma_group_e8_f16(const float *a, const float *b, uint16_t c, int k)
+{
+    return nearest(
+        sum_of_products(a, b, num_f32_from_f16(c), k, LEAST_F16, LEAST_F16, FRACTION_BITS_E8));
 }
 
 static float chain(const float *a, const float *b, float sum, int k)

@@ -40,6 +40,13 @@ uint16_t num_mma_k4_f16(const float *a, const float *b, uint16_t c);
 float num_mma_e8_f32(const float *a, const float *b, float c, int k);
 uint16_t num_mma_e8_f16(const float *a, const float *b, uint16_t c, int k);
 
+// e4m3 and e5m2 (widened) of a warpgroup, which the tensor cores multiply themselves. The sum keeps
+// only 13 bits below the leading one of its largest term, as publications about this GPU report:
+// terms are truncated to multiples of 2^(e - 13), and with an f32 accumulator the sum is truncated
+// to 14 significant bits. This was not measured for this project.
+float num_mma_group_e8_f32(const float *a, const float *b, float c, int k);
+uint16_t num_mma_group_e8_f16(const float *a, const float *b, uint16_t c, int k);
+
 // f64: fused multiply-adds in ascending k.
 double num_mma_f64(const double *a, const double *b, double c, int k, enum num_round round);
 
