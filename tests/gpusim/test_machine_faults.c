@@ -321,10 +321,13 @@ static void what_cannot_be_executed_is_refused_by_name_kernel_and_line(void **st
 {
     static const char *const lines[] = {
         "frobnicate.u32 %r1, %r2",
-        "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%r1,%r2}, %rd1, %rd2, 1, 1, 1, 0, 0",
-        "wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3 {%f1,%f2,%f3,%f4}, %rd1, %rd2, 1, 1, "
+        "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%r1,%r2,%r3,%r4}, %rd1, %rd2, 1, 1, 1, "
+        "0, 0",
+        "wgmma.mma_async.sync.aligned.m64n8k16.f16.bf16.bf16 {%r1,%r2}, %rd1, %rd2, 1, 1, 1, 0, 0",
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.e4m3.e4m3 {%f1,%f2,%f3,%f4}, %rd1, %rd2, 1, 1, "
         "1",
-        "wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.s8 {%r1,%r2,%r3,%r4}, %rd1, %rd2, 1",
+        "wgmma.mma_async.sync.aligned.m64n8k256.s32.b1.b1.xor.popc {%r1,%r2,%r3,%r4}, %rd1, %rd2, "
+        "1",
         "wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 {%f1,%f2,%f3,%f4}, %rd1, %rd2, 1, 1, "
         "1, "
         "0, 0",
@@ -333,7 +336,7 @@ static void what_cannot_be_executed_is_refused_by_name_kernel_and_line(void **st
         "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1,%f2,%f3,%f4}, %r1, %r2, 1, 1, 1, "
         "0, 0",
         "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%f1,%f2,%f3,%f4}, %rd1, %rd2, %r5, "
-        "0, 1, 1, 1, 0, 0",
+        "2, 1, 1, 1, 0, 0",
         "tcgen05.wait::ld.sync.aligned",
         "tensormap.replace.tile.global_address.global.b1024.b64 [%rd1], %rd2",
         "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], "
