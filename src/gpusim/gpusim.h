@@ -178,7 +178,8 @@ struct gpusim_log_access {
     const struct gpusim_log_launch *launch;
     const struct gpusim_log_site *site;
     const struct gpusim_object *object; // NULL: shared, local or param; or the object has ended
-    uint64_t block;                     // x + grid[0] * (y + grid[1] * z)
+    uint64_t block;                     // x + grid[0] * (y + grid[1] * z); of grids that kernels
+                                        // launched, more than the last one's of the launch
     uint32_t warp;                      // in its block
     uint32_t mask;                      // of active lanes
     uint32_t bytes;                     // that each lane accesses

@@ -206,6 +206,8 @@ static CUresult reset_primary(struct driver_device *device)
     context->per_thread = NULL;
     set_default_limits(context);
     sim_device_set_heap(device->machine, context->limits[CU_LIMIT_MALLOC_HEAP_SIZE]);
+    sim_device_set_slots(device->machine,
+                         context->limits[CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT]);
     driver_lock();
     driver_pools_reset(device);
     context->legacy = driver_stream_create(context, CU_STREAM_DEFAULT, LEAST_PRIORITY);
@@ -533,6 +535,8 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value)
     context->limits[limit] = value;
     if (limit == CU_LIMIT_MALLOC_HEAP_SIZE)
         sim_device_set_heap(context->device->machine, value);
+    if (limit == CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT)
+        sim_device_set_slots(context->device->machine, value);
     if (limit == CU_LIMIT_STACK_SIZE)
         sim_device_set_stack(context->device->machine, value);
     return CUDA_SUCCESS;

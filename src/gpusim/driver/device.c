@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "device_runtime.h"
 #include "driver.h"
 
 // By CUdevice_attribute; attributes that are not listed are 0.
@@ -152,15 +153,20 @@ static int attribute_of(const struct driver_device *device, CUdevice_attribute a
     }
 }
 
-CUresult cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev)
+CUresult driver_device_attribute(int *pi, CUdevice_attribute attrib, CUdevice dev)
 {
-    DRIVER_BEGIN();
     DRIVER_REJECT(!pi || (int)attrib <= 0 || attrib >= CU_DEVICE_ATTRIBUTE_MAX,
                   CUDA_ERROR_INVALID_VALUE);
     const struct driver_device *device = driver_device_at(dev);
     DRIVER_REJECT(!device, CUDA_ERROR_INVALID_DEVICE);
     *pi = attribute_of(device, attrib);
     return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev)
+{
+    DRIVER_BEGIN();
+    return driver_device_attribute(pi, attrib, dev);
 }
 
 CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice dev)

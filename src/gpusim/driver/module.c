@@ -50,6 +50,7 @@ static bool add_functions(struct driver_module *module)
         function->kernel = sim_module_kernel_at(module->module, i);
         function->info = sim_kernel_info(function->kernel);
         driver_function_reset(function);
+        sim_kernel_set_owner(function->kernel, function);
     }
     return true;
 }

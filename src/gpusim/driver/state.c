@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "device_runtime.h"
 #include "driver.h"
 #include "gpusim/calls/calls.h"
 #include "gpusim/calls/reasons.h"
@@ -185,8 +186,10 @@ static CUresult start(void)
             i ? sim_device_create_beside(driver_machine(), device->preset, each, &device->machine,
                                          &error)
               : sim_device_create(device->preset, each, driver.log, &device->machine, &error);
-        if (code == BASE_OK)
+        if (code == BASE_OK) {
+            sim_device_set_host(device->machine, &driver_host);
             continue;
+        }
         base_error_text(&error, text, sizeof text);
         driver_say_once("simulated GPU: %s", text);
         return code == BASE_NO_MEMORY ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_OPERATING_SYSTEM;

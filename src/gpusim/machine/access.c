@@ -629,15 +629,21 @@ bool sim_access_each_8(struct sim_warp *warp, const struct sim_uop *op, enum sim
     return each_bytes(warp, op, 8, kind, access);
 }
 
-const unsigned char *sim_access_check(struct sim_warp *warp, const struct sim_uop *op, int lane,
-                                      uint64_t address, uint64_t bytes)
+unsigned char *sim_access_place(struct sim_warp *warp, const struct sim_uop *op, int lane,
+                                uint64_t address, uint64_t bytes, enum sim_access_kind kind)
 {
     struct sim_access access;
     access.address[lane] = address;
     uint32_t size = (uint32_t)(bytes < UINT32_MAX ? bytes : UINT32_MAX);
-    if (!generic_lane(warp, op, lane, size, ACCESS_LOAD, &access))
+    if (!generic_lane(warp, op, lane, size, kind, &access))
         return NULL;
     if (warp->block->launch->device->log)
-        sim_log_lane(warp, lane, 0, access.pointer[lane], size, ACCESS_LOAD);
+        sim_log_lane(warp, lane, 0, access.pointer[lane], size, kind);
     return access.pointer[lane];
+}
+
+const unsigned char *sim_access_check(struct sim_warp *warp, const struct sim_uop *op, int lane,
+                                      uint64_t address, uint64_t bytes)
+{
+    return sim_access_place(warp, op, lane, address, bytes, ACCESS_LOAD);
 }

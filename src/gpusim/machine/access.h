@@ -55,6 +55,11 @@ bool sim_access_given(struct sim_warp *warp, const struct sim_uop *op, uint32_t 
 const unsigned char *sim_access_check(struct sim_warp *warp, const struct sim_uop *op, int lane,
                                       uint64_t address, uint64_t bytes);
 
+// The same for bytes that the caller then reads or, with ACCESS_STORE, writes before it returns to
+// the dispatch loop.
+unsigned char *sim_access_place(struct sim_warp *warp, const struct sim_uop *op, int lane,
+                                uint64_t address, uint64_t bytes, enum sim_access_kind kind);
+
 // Combines each element of `from` into that of `to`, as a red instruction does (ops_atomic.c).
 // op->target is the operation, op->mode the type, and op->bytes the size of an element. With
 // `flushes`, subnormal f32 values count as zero.

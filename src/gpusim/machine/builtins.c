@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "access.h"
+#include "device_runtime.h"
 #include "objects.h"
 #include "warp.h"
 
@@ -27,26 +28,34 @@ int sim_builtin_find(const char *name)
         if (strcmp(rows[i].name, name) == 0)
             return rows[i].id;
     }
-    return BUILTIN_NONE;
+    const int runtime = sim_device_runtime_find(name);
+    return runtime < 0 ? BUILTIN_NONE : BUILTIN_DEVICE_RUNTIME + runtime;
 }
 
-static uint64_t argument(const struct sim_warp *warp, const struct sim_uop *op, int lane,
-                         uint32_t index)
+void sim_builtin_read(const struct sim_warp *warp, const struct sim_uop *op, int lane,
+                      uint32_t index, void *out, uint32_t bytes)
 {
     const struct sim_call_plan *plan = op->extra;
     const struct sim_frame *frame = warp->path->frame;
-    uint64_t value = 0;
+    memset(out, 0, bytes);
     if (index < plan->argument_count) {
-        uint32_t bytes = plan->arguments[index].size_bytes;
-        memcpy(&value,
+        const uint32_t given = plan->arguments[index].size_bytes;
+        memcpy(out,
                frame->params + (size_t)lane * frame->code->param_bytes +
                    plan->arguments[index].offset,
-               bytes < 8 ? bytes : 8);
+               given < bytes ? given : bytes);
     }
+}
+
+uint64_t sim_builtin_argument(const struct sim_warp *warp, const struct sim_uop *op, int lane,
+                              uint32_t index)
+{
+    uint64_t value;
+    sim_builtin_read(warp, op, lane, index, &value, sizeof(value));
     return value;
 }
 
-static void give_result(struct sim_warp *warp, const struct sim_uop *op, int lane, uint64_t value)
+void sim_builtin_result(struct sim_warp *warp, const struct sim_uop *op, int lane, uint64_t value)
 {
     const struct sim_call_plan *plan = op->extra;
     struct sim_frame *frame = warp->path->frame;
@@ -151,8 +160,9 @@ static bool print_lane(struct sim_warp *warp, const struct sim_uop *op, int lane
                        struct base_buf *out, uint32_t *values)
 {
     char format[LONGEST_TEXT];
-    struct arguments from = {argument(warp, op, lane, 1), 0};
-    if (!read_string(warp, op, lane, argument(warp, op, lane, 0), format, sizeof(format)))
+    struct arguments from = {sim_builtin_argument(warp, op, lane, 1), 0};
+    if (!read_string(warp, op, lane, sim_builtin_argument(warp, op, lane, 0), format,
+                     sizeof(format)))
         return false;
     for (const char *at = format; *at;) {
         if (*at != '%') {
@@ -184,7 +194,7 @@ static enum sim_step run_printf(struct sim_warp *warp, const struct sim_uop *op)
         if (warp->mask >> lane & 1) {
             uint32_t values = 0;
             good = print_lane(warp, op, lane, &text, &values);
-            give_result(warp, op, lane, values);
+            sim_builtin_result(warp, op, lane, values);
         }
     }
     struct sim_memory *memory = device->memory;
@@ -201,11 +211,11 @@ static enum sim_step run_assert(struct sim_warp *warp, const struct sim_uop *op)
 {
     int lane = __builtin_ctz(warp->mask);
     char what[200], file[200];
-    if (!read_string(warp, op, lane, argument(warp, op, lane, 0), what, sizeof(what)) ||
-        !read_string(warp, op, lane, argument(warp, op, lane, 1), file, sizeof(file)))
+    if (!read_string(warp, op, lane, sim_builtin_argument(warp, op, lane, 0), what, sizeof(what)) ||
+        !read_string(warp, op, lane, sim_builtin_argument(warp, op, lane, 1), file, sizeof(file)))
         return STEP_STOP;
     return sim_warp_fault(warp, op, SIM_FAULT_ASSERT, lane, "%s:%u: assertion `%s' failed", file,
-                          (unsigned)argument(warp, op, lane, 2), what);
+                          (unsigned)sim_builtin_argument(warp, op, lane, 2), what);
 }
 
 // --- malloc and free -----------------------------------------------------------------------------
@@ -214,10 +224,42 @@ static enum sim_step run_assert(struct sim_warp *warp, const struct sim_uop *op)
 static uint64_t alignment(const struct sim_warp *warp, const struct sim_uop *op, int lane,
                           bool aligned)
 {
-    const uint64_t asked = aligned ? argument(warp, op, lane, 1) : HEAP_ALIGN;
+    const uint64_t asked = aligned ? sim_builtin_argument(warp, op, lane, 1) : HEAP_ALIGN;
     if (!asked || asked & (asked - 1))
         return 0;
     return asked < HEAP_ALIGN ? HEAP_ALIGN : asked;
+}
+
+void *sim_builtin_allocate(struct sim_device *device, uint64_t bytes, uint64_t align)
+{
+    void *memory = NULL;
+    gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
+    bool room =
+        align && bytes <= device->heap_bytes && device->heap_used <= device->heap_bytes - bytes;
+    if (room)
+        device->heap_used += bytes;
+    gpusim_unlock(&device->lock, GPUSIM_RANK_DEVICE);
+    if (room && bytes && posix_memalign(&memory, align, bytes) == 0 &&
+        sim_object_add(device, (uint64_t)(uintptr_t)memory, bytes, GPUSIM_OBJECT_HEAP, "malloc",
+                       NULL) != BASE_OK) {
+        free(memory);
+        memory = NULL;
+    }
+    return memory;
+}
+
+bool sim_builtin_release(struct sim_device *device, uint64_t address)
+{
+    struct gpusim_object object;
+    if (!sim_object_find(device, address, &object) || object.address != address ||
+        object.kind != GPUSIM_OBJECT_HEAP || object.device != device->number)
+        return false;
+    sim_object_remove(device, address);
+    gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
+    device->heap_used -= object.size_bytes;
+    gpusim_unlock(&device->lock, GPUSIM_RANK_DEVICE);
+    free((void *)(uintptr_t)address);
+    return true;
 }
 
 static enum sim_step run_malloc(struct sim_warp *warp, const struct sim_uop *op, bool aligned)
@@ -226,22 +268,9 @@ static enum sim_step run_malloc(struct sim_warp *warp, const struct sim_uop *op,
     for (int lane = 0; lane < LANES; lane++) {
         if (!(warp->mask >> lane & 1))
             continue;
-        const uint64_t bytes = argument(warp, op, lane, 0);
-        const uint64_t align = alignment(warp, op, lane, aligned);
-        void *memory = NULL;
-        gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
-        bool room =
-            align && bytes <= device->heap_bytes && device->heap_used <= device->heap_bytes - bytes;
-        if (room)
-            device->heap_used += bytes;
-        gpusim_unlock(&device->lock, GPUSIM_RANK_DEVICE);
-        if (room && bytes && posix_memalign(&memory, align, bytes) == 0 &&
-            sim_object_add(device, (uint64_t)(uintptr_t)memory, bytes, GPUSIM_OBJECT_HEAP, "malloc",
-                           NULL) != BASE_OK) {
-            free(memory);
-            memory = NULL;
-        }
-        give_result(warp, op, lane, (uint64_t)(uintptr_t)memory);
+        void *memory = sim_builtin_allocate(device, sim_builtin_argument(warp, op, lane, 0),
+                                            alignment(warp, op, lane, aligned));
+        sim_builtin_result(warp, op, lane, (uint64_t)(uintptr_t)memory);
     }
     return STEP_NEXT;
 }
@@ -252,20 +281,11 @@ static enum sim_step run_free(struct sim_warp *warp, const struct sim_uop *op)
     for (int lane = 0; lane < LANES; lane++) {
         if (!(warp->mask >> lane & 1))
             continue;
-        uint64_t address = argument(warp, op, lane, 0);
-        struct gpusim_object object;
-        if (!address)
-            continue;
-        if (!sim_object_find(device, address, &object) || object.address != address ||
-            object.kind != GPUSIM_OBJECT_HEAP || object.device != device->number)
+        const uint64_t address = sim_builtin_argument(warp, op, lane, 0);
+        if (address && !sim_builtin_release(device, address))
             return sim_warp_fault(warp, op, SIM_FAULT_ADDRESS, lane,
                                   "free of 0x%llx, which malloc did not return",
                                   (unsigned long long)address);
-        sim_object_remove(device, address);
-        gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
-        device->heap_used -= object.size_bytes;
-        gpusim_unlock(&device->lock, GPUSIM_RANK_DEVICE);
-        free((void *)(uintptr_t)address);
     }
     return STEP_NEXT;
 }
@@ -284,12 +304,15 @@ void sim_device_clear_heap(struct sim_device *device)
 
 enum sim_step sim_builtin_run(struct sim_warp *warp, const struct sim_uop *op, int builtin)
 {
+    if (builtin >= BUILTIN_DEVICE_RUNTIME)
+        return sim_device_runtime_run(warp, op, builtin - BUILTIN_DEVICE_RUNTIME);
     switch ((enum sim_builtin)builtin) {
     case BUILTIN_PRINTF: return run_printf(warp, op);
     case BUILTIN_ASSERT: return run_assert(warp, op);
     case BUILTIN_MALLOC: return run_malloc(warp, op, false);
     case BUILTIN_ALIGNED_MALLOC: return run_malloc(warp, op, true);
     case BUILTIN_FREE: return run_free(warp, op);
+    case BUILTIN_DEVICE_RUNTIME:
     case BUILTIN_NONE: break;
     }
     return STEP_NEXT;

@@ -48,7 +48,7 @@ static void describe_place(const struct sim_warp *warp, const struct sim_uop *op
 enum sim_step sim_warp_fault(struct sim_warp *warp, const struct sim_uop *op,
                              enum sim_fault_kind kind, int lane, const char *format, ...)
 {
-    struct sim_run *launch = warp->block->launch;
+    struct sim_run *launch = warp->block->launch->root;
     char what[480], where[600];
     va_list arguments;
     va_start(arguments, format);

@@ -9,13 +9,18 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "children.h"
+#include "device_runtime.h"
 #include "frame.h"
+#include "grid.h"
 #include "logging.h"
 #include "machine.h"
 #include "objects.h"
 #include "packing.h"
+#include "streams.h"
 #include "warp.h"
 
+enum { SLOTS = 2048 };                                // for launches of kernels
 enum { LEAST_STACK = 1 << 16, MOST_STACK = 1 << 24 }; // bytes of a thread's stack for calls
 
 // Lengths of turns, in instructions of a warp.
@@ -192,8 +197,9 @@ static bool run_block(struct sim_block *block, uint64_t turn, uint64_t alone, ui
     return true;
 }
 
-static void fail_for_memory(struct sim_run *launch)
+void sim_run_no_memory(struct sim_run *run)
 {
+    struct sim_run *launch = run->root;
     gpusim_lock(&launch->lock, GPUSIM_RANK_RUN);
     if (launch->fault.kind == SIM_FAULT_NONE) {
         launch->fault.kind = SIM_FAULT_NO_MEMORY;
@@ -224,7 +230,9 @@ struct resident {
     size_t expected; // number of blocks that will be resident together
     size_t usual; // most blocks that stay unpacked; above that, the waits before another one grow
     uint64_t spent, since, patience; // in instructions: so far, at the last start, until the next
-    struct sim_block *spare;
+    struct sim_block *spare;         // of `spare_run`, whose address may have been reused
+    uint64_t spare_run;              // first_block of the run
+    struct sim_work work;            // of blocks that were freed
 };
 
 // Returns whether blocks are packed while others run.
@@ -246,6 +254,30 @@ static bool make_room(struct resident *resident)
     return true;
 }
 
+static void free_spare(struct resident *resident)
+{
+    while (resident->spare) {
+        struct sim_block *next = resident->spare->next;
+        count_work(resident->spare, &resident->work);
+        free_block(resident->spare);
+        resident->spare = next;
+    }
+}
+
+// Finds a cluster that can start: of the grids that kernels have launched, or of the root.
+static bool next_cluster(struct sim_run *root, struct sim_run **run, uint64_t *number)
+{
+    if (atomic_load(&root->stop))
+        return false;
+    if (sim_family_take(root->family, run, number))
+        return true;
+    if (atomic_load(&root->next_cluster) >= root->cluster_total)
+        return false;
+    *run = root;
+    *number = atomic_fetch_add(&root->next_cluster, 1);
+    return *number < root->cluster_total;
+}
+
 static struct sim_block *take_block(struct sim_run *launch, struct sim_worker *worker,
                                     struct resident *resident)
 {
@@ -254,25 +286,27 @@ static struct sim_block *take_block(struct sim_run *launch, struct sim_worker *w
         resident->spare = block->next;
     else
         block = make_block(launch, worker);
+    sim_family_begin(launch);
     if (block && make_room(resident) && start_block(block))
         return block;
     if (block)
         free_block(block);
-    fail_for_memory(launch);
+    sim_run_no_memory(launch);
     return NULL;
 }
 
 // Starts the blocks of the next cluster. If memory runs out, those that have started end as others
 // do, because the launch has failed.
-static bool take_cluster(struct sim_run *launch, struct sim_worker *worker,
-                         struct resident *resident)
+static bool take_cluster(struct sim_run *root, struct sim_worker *worker, struct resident *resident)
 {
-    if (atomic_load(&launch->stop))
-        return false;
-    const uint64_t number = atomic_fetch_add(&launch->next_cluster, 1);
     struct sim_cluster *cluster = NULL;
-    if (number >= launch->cluster_total)
+    struct sim_run *launch;
+    uint64_t number;
+    if (!next_cluster(root, &launch, &number))
         return false;
+    if (resident->spare_run != launch->first_block)
+        free_spare(resident);
+    resident->spare_run = launch->first_block;
     for (uint32_t rank = 0; rank < launch->cluster_blocks; rank++) {
         struct sim_block *block = take_block(launch, worker, resident);
         if (!block)
@@ -293,6 +327,22 @@ static bool take_cluster(struct sim_run *launch, struct sim_worker *worker,
     return true;
 }
 
+// Keeps the blocks of an ended cluster for others of the same run, or frees them. The structure is
+// in the first of them.
+static void put_away(struct resident *resident, struct sim_cluster *cluster, bool keep)
+{
+    for (uint32_t i = cluster->count; i > 0; i--) {
+        struct sim_block *block = cluster->blocks[i - 1];
+        if (keep) {
+            block->next = resident->spare;
+            resident->spare = block;
+        } else {
+            count_work(block, &resident->work);
+            free_block(block);
+        }
+    }
+}
+
 // The memory of an ended block is kept until its cluster ends, because other blocks of the cluster
 // may have its address.
 static void end_block(struct resident *resident, size_t index)
@@ -304,14 +354,14 @@ static void end_block(struct resident *resident, size_t index)
     if (packs(resident))
         pack_block(block); // other blocks need the memory of its registers
     block->ended = true;
+    sim_family_forget(block);
+    struct sim_run *run = block->launch;
+    const bool waited = block->wants_slot;
+    block->wants_slot = false;
     resident->blocks[index] = resident->blocks[--resident->count];
-    if (--cluster->running)
-        return;
-    // The structure is in one of the blocks, and stays unchanged while they are unused.
-    for (uint32_t i = 0; i < cluster->count; i++) {
-        cluster->blocks[i]->next = resident->spare;
-        resident->spare = cluster->blocks[i];
-    }
+    if (--cluster->running == 0)
+        put_away(resident, cluster, run->first_block == resident->spare_run);
+    sim_family_end(run, waited);
 }
 
 static bool all_wait(const struct resident *resident)
@@ -323,10 +373,21 @@ static bool all_wait(const struct resident *resident)
     return true;
 }
 
+static bool any_wants_slot(const struct resident *resident)
+{
+    for (size_t i = 0; i < resident->count; i++) {
+        if (resident->blocks[i]->wants_slot)
+            return true;
+    }
+    return false;
+}
+
 // Returns whether to start another block: the present ones may be waiting for it.
 static bool wants_another(const struct sim_run *launch, struct resident *resident)
 {
     if (launch->request->cooperative || all_wait(resident))
+        return true;
+    if (atomic_load(&launch->family->startable) && any_wants_slot(resident))
         return true;
     if (resident->spent - resident->since < resident->patience && !resident->blocks[0]->gave_way)
         return false;
@@ -350,15 +411,14 @@ static void work_on(struct sim_run *launch, struct sim_worker *worker)
     uint64_t share = RESIDENT_BYTES / (launch->device->worker_count + 1);
     struct resident resident = {.usual = (size_t)(share / launch->block_bytes),
                                 .patience = PATIENCE};
-    struct sim_work work = {0};
     memset(worker->seen, 0, sizeof(worker->seen));
     worker->texture = 0;
     if (launch->request->cooperative)
         take_share(launch, worker, &resident);
-    const bool together = launch->request->cooperative || launch->cluster_blocks > 1;
     while (resident.count || take_cluster(launch, worker, &resident)) {
         for (size_t i = 0; i < resident.count;) {
             struct sim_block *block = resident.blocks[i];
+            const bool together = launch->request->cooperative || block->launch->cluster_blocks > 1;
             uint64_t turn = !together ? BLOCK_TURN : packs(&resident) ? PACKED_TURN : TOGETHER_TURN;
             uint64_t alone = together ? TOGETHER_TURN : BLOCK_TURN;
             bool over = run_block(block, turn, alone, &resident.spent);
@@ -375,19 +435,14 @@ static void work_on(struct sim_run *launch, struct sim_worker *worker)
         if (resident.count && wants_another(launch, &resident))
             take_cluster(launch, worker, &resident);
     }
-    while (resident.spare) {
-        struct sim_block *next = resident.spare->next;
-        count_work(resident.spare, &work);
-        free_block(resident.spare);
-        resident.spare = next;
-    }
+    free_spare(&resident);
     free(resident.blocks);
     sim_worker_clear(worker);
     gpusim_lock(&launch->lock, GPUSIM_RANK_RUN);
-    launch->work.warp_instructions += work.warp_instructions;
-    launch->work.thread_instructions += work.thread_instructions;
-    launch->work.global_bytes += work.global_bytes;
-    launch->work.shared_bytes += work.shared_bytes;
+    launch->work.warp_instructions += resident.work.warp_instructions;
+    launch->work.thread_instructions += resident.work.thread_instructions;
+    launch->work.global_bytes += resident.work.global_bytes;
+    launch->work.shared_bytes += resident.work.shared_bytes;
     gpusim_unlock(&launch->lock, GPUSIM_RANK_RUN);
     sim_log_flush(worker);
 }
@@ -396,7 +451,8 @@ static void work_on(struct sim_run *launch, struct sim_worker *worker)
 static struct sim_run *find_launch(struct sim_device *device)
 {
     for (struct sim_run *launch = device->launches; launch; launch = launch->next) {
-        if (atomic_load(&launch->next_cluster) < launch->cluster_total &&
+        if ((atomic_load(&launch->next_cluster) < launch->cluster_total ||
+             atomic_load(&launch->family->startable)) &&
             !atomic_load(&launch->stop))
             return launch;
     }
@@ -467,18 +523,55 @@ static uint32_t stack_of(struct sim_device *device, const struct sim_kernel *ker
     return kernel->info.local_bytes + asked;
 }
 
-// Fills the thread indices (%tid) of the lanes of each warp of a block.
-static bool place_threads(struct sim_run *launch)
+bool sim_run_place(struct sim_run *run)
 {
-    const uint32_t *size = launch->request->block;
-    launch->tids = malloc(launch->warps_per_block * sizeof(*launch->tids));
-    for (uint32_t i = 0; launch->tids && i < launch->warps_per_block * LANES; i++) {
-        uint32_t(*tid)[LANES] = launch->tids[i / LANES], lane = i % LANES;
+    const uint32_t *size = run->request->block;
+    run->tids = malloc(run->warps_per_block * sizeof(*run->tids));
+    for (uint32_t i = 0; run->tids && i < run->warps_per_block * LANES; i++) {
+        uint32_t(*tid)[LANES] = run->tids[i / LANES], lane = i % LANES;
         tid[0][lane] = i % size[0];
         tid[1][lane] = i / size[0] % size[1];
         tid[2][lane] = i / size[0] / size[1];
     }
-    return launch->tids;
+    return run->tids;
+}
+
+void sim_run_prepare(struct sim_run *run)
+{
+    const struct sim_launch *request = run->request;
+    run->code = request->kernel->code;
+    run->params = request->params;
+    run->threads_per_block = request->block[0] * request->block[1] * request->block[2];
+    run->warps_per_block = (run->threads_per_block + LANES - 1) / LANES;
+    run->block_total = (uint64_t)request->grid[0] * request->grid[1] * request->grid[2];
+    run->cluster_blocks = 1;
+    for (int i = 0; i < 3; i++) {
+        run->cluster[i] = request->cluster[i] ? request->cluster[i] : 1;
+        run->cluster_blocks *= run->cluster[i];
+    }
+    run->cluster_total = run->block_total / run->cluster_blocks;
+    run->shared_bytes = request->dynamic_shared_bytes
+                            ? request->kernel->shared_bytes + request->dynamic_shared_bytes
+                            : request->kernel->code->placed_shared_bytes;
+    run->local_bytes = stack_of(run->device, request->kernel);
+    run->block_bytes =
+        sizeof(struct sim_block) + run->shared_bytes + run->warps_per_block * sim_warp_bytes(run);
+}
+
+// Runs blocks until all work of the root is done. The caller has put it on the device's list.
+static void work_to_the_end(struct sim_run *root, struct sim_worker *worker)
+{
+    struct sim_device *device = root->device;
+    bool done;
+    do {
+        work_on(root, worker);
+        gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
+        while (!root->family->done && !atomic_load(&root->stop) &&
+               !atomic_load(&root->family->startable))
+            pthread_cond_wait(&root->finished, &device->lock);
+        done = root->family->done || atomic_load(&root->stop);
+        gpusim_unlock(&device->lock, GPUSIM_RANK_DEVICE);
+    } while (!done);
 }
 
 static void start_workers(struct sim_device *device);
@@ -486,26 +579,11 @@ static void start_workers(struct sim_device *device);
 uint64_t sim_launch_run(struct sim_device *device, const struct sim_launch *request,
                         struct sim_work *work, struct sim_fault *fault)
 {
-    struct sim_run launch = {.device = device,
-                             .request = request,
-                             .code = request->kernel->code,
-                             .params = request->params};
+    struct sim_run launch = {.device = device, .request = request};
+    struct sim_family family;
     uint32_t workspace[8] = {0};
-    launch.threads_per_block = request->block[0] * request->block[1] * request->block[2];
-    launch.warps_per_block = (launch.threads_per_block + LANES - 1) / LANES;
-    launch.block_total = (uint64_t)request->grid[0] * request->grid[1] * request->grid[2];
-    launch.cluster_blocks = 1;
-    for (int i = 0; i < 3; i++) {
-        launch.cluster[i] = request->cluster[i] ? request->cluster[i] : 1;
-        launch.cluster_blocks *= launch.cluster[i];
-    }
-    launch.cluster_total = launch.block_total / launch.cluster_blocks;
-    launch.shared_bytes = request->dynamic_shared_bytes
-                              ? request->kernel->shared_bytes + request->dynamic_shared_bytes
-                              : request->kernel->code->placed_shared_bytes;
-    launch.local_bytes = stack_of(device, request->kernel);
-    launch.block_bytes = sizeof(struct sim_block) + launch.shared_bytes +
-                         launch.warps_per_block * sim_warp_bytes(&launch);
+    sim_run_prepare(&launch);
+    sim_family_init(&family, &launch);
     launch.objects = sim_objects_get(device);
     if (request->cooperative &&
         sim_object_add(device, (uint64_t)(uintptr_t)workspace, sizeof(workspace),
@@ -513,8 +591,8 @@ uint64_t sim_launch_run(struct sim_device *device, const struct sim_launch *requ
         launch.grid_sync = (uint64_t)(uintptr_t)workspace;
     pthread_mutex_init(&launch.lock, NULL);
     pthread_cond_init(&launch.finished, NULL);
-    if (!place_threads(&launch) || !launch.objects)
-        fail_for_memory(&launch);
+    if (!sim_run_place(&launch) || !launch.objects)
+        sim_run_no_memory(&launch);
     sim_log_launch(device->log, request);
 
     gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
@@ -530,9 +608,9 @@ uint64_t sim_launch_run(struct sim_device *device, const struct sim_launch *requ
 
     struct sim_worker *worker = calloc(1, sizeof(*worker));
     if (worker)
-        work_on(&launch, worker);
+        work_to_the_end(&launch, worker);
     else
-        fail_for_memory(&launch);
+        sim_run_no_memory(&launch);
     free(worker);
 
     gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
@@ -544,6 +622,7 @@ uint64_t sim_launch_run(struct sim_device *device, const struct sim_launch *requ
         pthread_cond_wait(&launch.finished, &device->lock);
     gpusim_unlock(&device->lock, GPUSIM_RANK_DEVICE);
 
+    sim_family_fini(&family);
     if (launch.grid_sync)
         sim_object_remove(device, launch.grid_sync);
     sim_objects_put(launch.objects);
@@ -591,6 +670,7 @@ static struct sim_device *create(const struct sim_preset *preset, unsigned worke
     device->worker_limit = wanted;
     device->heap_bytes = 8u << 20;
     device->stack_bytes = LEAST_STACK;
+    device->slots = SLOTS;
     pthread_mutex_init(&device->lock, NULL);
     pthread_cond_init(&device->work, NULL);
     gpusim_lock(&memory->lock, GPUSIM_RANK_MEMORY);
@@ -656,6 +736,7 @@ void sim_device_destroy(struct sim_device *device)
         sim_memory_destroy(memory);
     pthread_mutex_destroy(&device->lock);
     pthread_cond_destroy(&device->work);
+    sim_device_runtime_fini(device);
     free(device->threads);
     free(device);
 }

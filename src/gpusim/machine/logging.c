@@ -43,7 +43,7 @@ struct sim_log_writer {
     const struct sim_run *launch;
     struct base_buf frame;
     BASE_ARRAY(struct pending) pending;
-    uint64_t block; // block of the previous record in the frame
+    uint64_t block; // block of the previous record in the frame, among those of the family
     uint32_t warp;
     bool has_record;
     struct gpusim_object found; // the object found last; size_bytes 0: none
@@ -83,7 +83,7 @@ void sim_log_launch_end(struct log_file *log, const struct sim_launch *launch,
 
 static struct sim_log_writer *writer_of(struct sim_warp *warp)
 {
-    const struct sim_run *launch = warp->block->launch;
+    const struct sim_run *launch = warp->block->launch->root;
     struct sim_worker *worker = warp->block->worker;
     if (!worker->log) {
         worker->log = calloc(1, sizeof(*worker->log));
@@ -346,8 +346,8 @@ static void put_record(struct sim_log_writer *writer, const struct sim_warp *war
         log_put_number(to, writer->launch->request->id);
         writer->has_record = false;
     }
-    bool same_warp =
-        writer->has_record && writer->block == warp->block->number && writer->warp == warp->index;
+    const uint64_t block = warp->block->launch->first_block + warp->block->number;
+    bool same_warp = writer->has_record && writer->block == block && writer->warp == warp->index;
     bool affine = is_affine(where, mask);
     unsigned head = (pending->kind - 1u) | (same_warp ? LOG_SAME_WARP : 0) |
                     (mask == ALL_LANES ? LOG_ALL_LANES : 0) | (affine ? LOG_AFFINE : 0) |
@@ -356,7 +356,7 @@ static void put_record(struct sim_log_writer *writer, const struct sim_warp *war
     base_buf_putc(to, (char)head);
     log_put_number(to, site);
     if (!same_warp) {
-        log_put_number(to, warp->block->number);
+        log_put_number(to, block);
         log_put_number(to, warp->index);
     }
     if (mask != ALL_LANES)
@@ -370,7 +370,7 @@ static void put_record(struct sim_log_writer *writer, const struct sim_warp *war
     put_values(to, pending, pending->values, lanes);
     if (both)
         put_values(to, pending, pending->after, lanes);
-    writer->block = warp->block->number;
+    writer->block = block;
     writer->warp = warp->index;
     writer->has_record = true;
 }
@@ -439,7 +439,7 @@ static enum sim_step run_logged(struct sim_warp *warp, const struct sim_uop *op)
     if (!writer || !writer->pending.count)
         return step;
     // A failed instruction has no accesses.
-    bool failed = step == STEP_STOP && atomic_load(&warp->block->launch->stop);
+    bool failed = step == STEP_STOP && atomic_load(&warp->block->launch->root->stop);
     if (!failed)
         announce(writer->log, code, op, index);
     for (size_t i = 0; i < writer->pending.count; i++) {

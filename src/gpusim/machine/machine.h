@@ -144,6 +144,7 @@ struct sim_kernel {
     struct sim_module *module;
     struct sim_code *code;
     struct sim_kernel_info info;
+    const void *owner;     // sim_kernel_set_owner()
     uint32_t shared_bytes; // rounded static size, where dynamic shared memory starts
 };
 
@@ -293,6 +294,7 @@ struct sim_warp {
     uint32_t next_path;       // the path that runs next
     struct sim_frame *frames; // frames in use
     struct sim_frame *spare;  // ended frames, for reuse
+    uint16_t *errors;         // the last error of each lane's calls of the device runtime, or NULL
 };
 
 enum { LEAST_FRAME = 32 }; // bytes of a thread's stack for a call
@@ -368,14 +370,20 @@ struct sim_block {
     uint32_t warp_turn; // instructions that a warp may run before the next warp's turn; 0: a
                         // barrier was released, so turns end now and are short again
     bool progressed;
-    bool gave_way;          // a path slept, perhaps to wait for another block
-    bool waits;             // in its last turn, all its warps that ran seemed to wait for others
-    struct sim_block *next; // in a worker's list of unused blocks
+    bool gave_way; // a path slept, perhaps to wait for another block
+    bool waits;    // in its last turn, all its warps that ran seemed to wait for others
+    struct sim_stream *streams; // default streams of the device runtime (children.h)
+    bool wants_slot;            // a path waits until a launch that it requests has a slot
+    struct sim_block *next;     // in a worker's list of unused blocks
 };
 
-// A launch while it runs.
+// A launch while it runs: of the host, or of a kernel.
 struct sim_run {
     struct sim_device *device;
+    struct sim_run *root;      // the host's launch that it belongs to, perhaps itself
+    struct sim_family *family; // of the root
+    struct sim_task *task;     // its place in the family
+    uint64_t first_block;      // in the log, where the blocks of a family are numbered in one row
     const struct sim_launch *request;
     const struct sim_code *code;
     const unsigned char *params;
@@ -385,19 +393,21 @@ struct sim_run {
     uint32_t cluster_blocks;
     uint64_t cluster_total;
     atomic_uint_fast64_t next_cluster;
-    atomic_bool stop;
-    pthread_mutex_t lock; // guards fault, work and finished
-    pthread_cond_t finished;
-    struct sim_fault fault;
-    struct sim_work work;
-    unsigned helpers; // workers that run blocks of it now
+    atomic_uint_fast64_t done_blocks;
     uint32_t threads_per_block, warps_per_block;
     uint32_t (*tids)[3][LANES]; // by warp of a block
     uint32_t shared_bytes;
     uint32_t local_bytes; // size of each thread's stack
-    uint64_t grid_sync;   // address of the cooperative workspace
-    struct sim_objects *objects;
-    struct sim_run *next; // in the device's list
+    // Of a root only.
+    atomic_bool stop;
+    pthread_mutex_t lock;    // guards fault and work
+    pthread_cond_t finished; // goes with device->lock: a helper has left, or a task became ready
+    struct sim_fault fault;
+    struct sim_work work;
+    unsigned helpers;            // workers that run blocks of it now
+    uint64_t grid_sync;          // address of the cooperative workspace
+    struct sim_objects *objects; // in each run of the family
+    struct sim_run *next;        // in the device's list
 };
 
 // A live object, and the devices that may access it besides its own: a bit for each. For kinds that
@@ -441,7 +451,8 @@ struct sim_device {
     // launches.
     bool (*is_mapped)(uint64_t address, uint64_t size_bytes);
     void (*warn)(const char *text);
-    unsigned worker_limit; // threads that run blocks, with the one that launches
+    const struct sim_host *host; // NULL: kernels that ask it get errors
+    unsigned worker_limit;       // threads that run blocks, with the one that launches
     _Atomic unsigned worker_count;
     pthread_t *threads;
     pthread_mutex_t lock; // guards all fields below, and the start of workers
@@ -449,7 +460,9 @@ struct sim_device {
     bool stopping;
     struct sim_run *launches;
     uint64_t heap_bytes, heap_used;
-    uint64_t stack_bytes; // size of a thread's stack for calls
+    uint64_t stack_bytes;  // size of a thread's stack for calls
+    uint64_t slots;        // for launches of kernels that have not begun
+    struct sim_said *said; // texts of errors that kernels asked for (device_runtime.c)
     uint64_t start_ns;
 };
 

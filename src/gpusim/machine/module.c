@@ -50,6 +50,11 @@ const struct sim_kernel_info *sim_kernel_info(const struct sim_kernel *kernel)
     return &kernel->info;
 }
 
+void sim_kernel_set_owner(struct sim_kernel *kernel, const void *owner)
+{
+    kernel->owner = owner;
+}
+
 const char *sim_kernel_refusal(const struct sim_kernel *kernel)
 {
     return kernel->code->refused;

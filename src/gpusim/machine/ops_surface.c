@@ -65,7 +65,7 @@ static unsigned char *place_of(struct sim_warp *warp, const struct sim_uop *op, 
 
 static bool has_failed(const struct sim_warp *warp)
 {
-    return atomic_load(&warp->block->launch->stop);
+    return atomic_load(&warp->block->launch->root->stop);
 }
 
 static enum sim_step load(struct sim_warp *warp, const struct sim_uop *op)

@@ -74,9 +74,30 @@ void sim_device_set_heap(struct sim_device *device, uint64_t bytes);
 void sim_device_clear_heap(struct sim_device *device);
 // Sets the size of each thread's stack for calls, from the next launch on. There is a minimum.
 void sim_device_set_stack(struct sim_device *device, uint64_t bytes);
+// Sets how many launches of a root's kernels may be requested and not begun.
+void sim_device_set_slots(struct sim_device *device, uint64_t count);
 // Appends to `out` what kernels of all devices of the machine have printed since the last call. Any
 // thread.
 void sim_device_take_output(struct sim_device *device, struct base_buf *out);
+
+// What kernels may ask the driver for by functions of the device runtime. Any thread that runs
+// kernels calls these. owner: what sim_kernel_set_owner() has set.
+struct sim_host {
+    int runtime_version;
+    // Return cudaError_t.
+    int (*attribute)(int device, int attribute, int *value);
+    int (*limit)(uint32_t device, int limit, uint64_t *value);
+    int (*device_count)(void);
+    const char *(*error_name)(int code);
+    const char *(*error_text)(int code);
+    // Returns the maximum of dynamic shared memory.
+    uint32_t (*dynamic_shared)(const void *owner);
+    uint32_t (*blocks_per_sm)(const void *owner, uint32_t threads, uint64_t dynamic_shared_bytes);
+    // Writes cudaFuncAttributes and returns its size, at most `room`.
+    size_t (*function_attributes)(const void *owner, void *out, size_t room);
+};
+// Call it before the first launch. *host must outlive the device.
+void sim_device_set_host(struct sim_device *device, const struct sim_host *host);
 
 // --- Memory --------------------------------------------------------------------------------------
 
@@ -165,6 +186,8 @@ struct sim_kernel *sim_module_kernel_at(const struct sim_module *module, uint32_
 struct sim_kernel *sim_module_kernel(const struct sim_module *module,
                                      const char *name); // NULL: none
 const struct sim_kernel_info *sim_kernel_info(const struct sim_kernel *kernel);
+// Sets what the functions of struct sim_host get for the kernel.
+void sim_kernel_set_owner(struct sim_kernel *kernel, const void *owner);
 // Returns why the machine cannot execute the kernel, with instruction and line; NULL if it can.
 const char *sim_kernel_refusal(const struct sim_kernel *kernel);
 

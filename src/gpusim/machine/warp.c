@@ -541,7 +541,7 @@ static void merge(struct sim_warp *warp, struct sim_path *path)
 
 bool sim_warp_run(struct sim_warp *warp, uint64_t budget)
 {
-    struct sim_run *launch = warp->block->launch;
+    const struct sim_run *root = warp->block->launch->root;
     uint32_t at = warp->next_path;
     while (budget) {
         uint32_t ready = 0;
@@ -575,7 +575,7 @@ bool sim_warp_run(struct sim_warp *warp, uint64_t budget)
         budget -= ran < budget ? ran : budget;
         if (!warp->block->warp_turn)
             budget = 0;
-        if (atomic_load_explicit(&launch->stop, memory_order_relaxed))
+        if (atomic_load_explicit(&root->stop, memory_order_relaxed))
             return false;
     }
     warp->next_path = warp->path_count ? at % warp->path_count : 0;
@@ -612,6 +612,8 @@ bool sim_warp_start(struct sim_warp *warp)
     uint32_t left = launch->threads_per_block - warp->index * LANES;
     warp->live = left >= LANES ? ALL_LANES : (1u << left) - 1;
     warp->carry = warp->group_products = 0;
+    if (warp->errors)
+        memset(warp->errors, 0, LANES * sizeof(*warp->errors));
     memset(warp->came, 0, sizeof(warp->came));
     warp->cluster_came = 0;
     warp->path_count = warp->next_path = 0;
@@ -640,6 +642,8 @@ void sim_warp_fini(struct sim_warp *warp)
     free(warp->local);
     free(warp->more);
     free(warp->joins);
+    free(warp->errors);
+    warp->errors = NULL;
     warp->local = NULL;
     warp->more = NULL;
     warp->joins = NULL;
