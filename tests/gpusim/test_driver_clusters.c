@@ -190,6 +190,7 @@ static void captured_launches_keep_their_clusters(void **state)
     CUgraph graph;
     CUgraphExec exec;
     assert_ok(cuMemsetD32_v2(c.memory, 0, 1024));
+    assert_ok(cuCtxSynchronize()); // the stream does not wait for the set
     assert_ok(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     assert_ok(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
     assert_ok(launch(c.any, 12, 6, stream));
