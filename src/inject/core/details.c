@@ -8,7 +8,8 @@ struct side {
     uint64_t object;
     uint8_t memory; // enum event_memory
     bool host;
-    uint8_t kind; // of its object, if it has one
+    uint8_t kind;    // of its object, if it has one
+    uint32_t device; // whose memory it is; 0: unknown, or it has none
 };
 
 static uint8_t memory_of_object(uint8_t kind)
@@ -38,12 +39,14 @@ static struct side side_of(const struct core_copy_end *end)
     struct core_object object;
     if (end->array) {
         core_objects_find_array(&core_state.objects, (uint64_t)(uintptr_t)end->array, &object);
-        return (struct side){object.number, EVENT_MEMORY_ARRAY, false, object.kind};
+        return (struct side){object.number, EVENT_MEMORY_ARRAY, false, object.kind, object.device};
     }
     if (core_objects_find(&core_state.objects, OBJECTS_PARTS, end->address, &object)) {
         struct core_object whole;
-        if (core_objects_find(&core_state.objects, OBJECTS_MEMORY, end->address, &whole))
+        if (core_objects_find(&core_state.objects, OBJECTS_MEMORY, end->address, &whole)) {
             object.kind = whole.kind;
+            object.device = whole.device;
+        }
     } else {
         core_objects_find(&core_state.objects, OBJECTS_MEMORY, end->address, &object);
     }
@@ -53,7 +56,18 @@ static struct side side_of(const struct core_copy_end *end)
                                                            : ask_driver(end->address);
     bool host = end->memory == CU_MEMORYTYPE_HOST || memory == EVENT_MEMORY_PAGEABLE ||
                 memory == EVENT_MEMORY_PINNED;
-    return (struct side){object.number, memory, host, object.kind};
+    return (struct side){object.number, memory, host, object.kind,
+                         memory == EVENT_MEMORY_DEVICE ? object.device : 0};
+}
+
+static uint8_t direction_of(const struct side *from, const struct side *to)
+{
+    if (from->host || to->host)
+        return from->host && to->host ? EVENT_HOST_TO_HOST
+               : from->host           ? EVENT_HOST_TO_DEVICE
+                                      : EVENT_DEVICE_TO_HOST;
+    return from->device && to->device && from->device != to->device ? EVENT_PEER_TO_PEER
+                                                                    : EVENT_DEVICE_TO_DEVICE;
 }
 
 uint8_t core_memory_at(uint64_t address)
@@ -90,9 +104,7 @@ struct event_copy core_copy_detail(struct core_copy_end from, struct core_copy_e
         .depth = depth,
         .from_memory = source.memory,
         .to_memory = target.memory,
-        .direction = source.host   ? target.host ? EVENT_HOST_TO_HOST : EVENT_HOST_TO_DEVICE
-                     : target.host ? EVENT_DEVICE_TO_HOST
-                                   : EVENT_DEVICE_TO_DEVICE,
+        .direction = direction_of(&source, &target),
     };
     if (core_state.host_ends && copy.direction == EVENT_HOST_TO_DEVICE)
         copy.host = host_of(&source);
