@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Corrupts profiles: mutate FILE EVERY [FIRST] makes many mutations of a profile, one at a time,
 // and uses each in all formats, as a query, as either side of a comparison, for rules and for a
-// plan of corrections. Nothing may crash or hang, or use much memory; the output does not matter.
+// plan of corrections. A job profile is used in all formats and merged. Nothing may crash or hang,
+// or use much memory; the output does not matter.
 // Mutations: every column of every table gets extreme values, other types, references to other and
 // to missing rows, in all rows or only in the row with the highest value; several columns are
 // changed at once; rows are removed or multiplied; and bytes of the file are overwritten. All of
@@ -17,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../job/using.h"
 #include "../profile/reading.h"
 #include "fix/fix.h"
 #include "report/report.h"
@@ -59,6 +61,7 @@ struct column {
 static char path[] = "/dev/shm/glint-mutate-XXXXXX";
 static char *original;
 static const char *original_path;
+static bool is_job;
 static size_t original_bytes;
 static BASE_ARRAY(struct column) columns;
 static char *doing; // shared with the parent: the child's current mutation
@@ -225,6 +228,10 @@ static void read_as_all(void)
     bool result;
     const struct report_style style = {.width = 80};
     const struct report_summary summary = {take, &bytes, REPORT_SUMMARY_BYTES};
+    if (is_job) {
+        using_job(path, original_path);
+        return;
+    }
     reading_all(path, &error);
     if (profile_open(path, &profile, &error) != BASE_OK)
         return;
@@ -297,6 +304,7 @@ int main(int argc, char **argv)
     find_columns();
     const size_t end = columns.count * VALUES * ROWS + SEVERAL + SCRAMBLES;
     original_path = argv[1];
+    is_job = profile_is_job(original_path);
     for (size_t at = first; at < end && failures < 50;)
         at = run_some(at, end, every, &failures);
     unlink(path);

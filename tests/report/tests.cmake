@@ -52,6 +52,8 @@ set_target_properties(report_mutate PROPERTIES
 target_link_libraries(report_mutate PRIVATE glint_report glint_fix glint_profile)
 glint_test(report.mutated_sample report_mutate ${PROJECT_BINARY_DIR}/fuzz/corpus/profile/sample 211)
 set_tests_properties(report.mutated_sample PROPERTIES FIXTURES_REQUIRED profile_seeds)
+glint_test(report.mutated_job report_mutate ${PROJECT_BINARY_DIR}/fuzz/corpus/job/several 53)
+set_tests_properties(report.mutated_job PROPERTIES FIXTURES_REQUIRED job_seeds)
 
 if(NOT CMAKE_CROSSCOMPILING)
     set(schema_takes $<TARGET_FILE:report_write_waste>)
