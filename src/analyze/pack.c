@@ -78,15 +78,18 @@ static int by_call(const void *one, const void *other)
     return a < b ? -1 : a > b;
 }
 
-static bool find_least(const struct analyze_block *blocks, size_t count, uint64_t *least)
+// Finds the largest sum of bytes that are needed at one moment, aligned or not.
+static bool find_least(const struct analyze_block *blocks, size_t count, bool align,
+                       uint64_t *least)
 {
     struct pack_moment *starts = calloc(count + 1, sizeof(*starts));
     struct pack_moment *ends = calloc(count + 1, sizeof(*ends));
     bool good = starts && ends;
     *least = 0;
     for (size_t i = 0; good && i < count; i++) {
-        starts[i] = (struct pack_moment){blocks[i].from, blocks[i].bytes};
-        ends[i] = (struct pack_moment){blocks[i].to, blocks[i].bytes};
+        const uint64_t bytes = align ? aligned(blocks[i].bytes) : blocks[i].bytes;
+        starts[i] = (struct pack_moment){blocks[i].from, bytes};
+        ends[i] = (struct pack_moment){blocks[i].to, bytes};
     }
     if (good) {
         qsort(starts, count, sizeof(*starts), by_call);
@@ -229,11 +232,14 @@ static bool place_by_time(const struct analyze_block *blocks, size_t count, stru
 
 // --- All blocks ----------------------------------------------------------------------------------
 
-// Packs the blocks of one device, and reorders them. Returns false when memory ran out.
+// Packs the blocks of one device, and reorders them. Returns false when memory ran out. No layout
+// is lower than the largest sum of aligned bytes, so if one is as low, the others are not tried:
+// that takes most of the time.
 static bool pack_device(struct analyze_block *blocks, size_t count, uint64_t *height)
 {
     struct placed *placed = calloc(count + 1, sizeof(*placed));
-    bool good = placed != NULL;
+    uint64_t bound = 0;
+    bool good = placed && find_least(blocks, count, true, &bound);
     if (good) {
         qsort(blocks, count, sizeof(*blocks), by_from);
         good = place_by_time(blocks, count, placed, height);
@@ -241,7 +247,9 @@ static bool pack_device(struct analyze_block *blocks, size_t count, uint64_t *he
     // Large blocks are hard to place late, and long-lived blocks are best placed next to one
     // another.
     int (*const orders[])(const void *, const void *) = {by_bytes, by_length};
-    for (size_t i = 0; good && count <= MOST_SORTED && i < sizeof(orders) / sizeof(*orders); i++) {
+    for (size_t i = 0;
+         good && *height > bound && count <= MOST_SORTED && i < sizeof(orders) / sizeof(*orders);
+         i++) {
         qsort(blocks, count, sizeof(*blocks), orders[i]);
         uint64_t other = place_in_order(blocks, count, placed);
         *height = other < *height ? other : *height;
@@ -261,7 +269,7 @@ bool analyze_pack(const struct analyze_block *blocks, size_t count, uint64_t *he
         return false;
     memcpy(copy, blocks, count * sizeof(*copy));
     qsort(copy, count, sizeof(*copy), by_device);
-    bool good = find_least(blocks, count, least);
+    bool good = find_least(blocks, count, false, least);
     for (size_t i = 0, next; good && i < count; i = next) {
         uint64_t of_device = 0;
         for (next = i; next < count && copy[next].device == copy[i].device; next++)
