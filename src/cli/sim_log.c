@@ -99,6 +99,9 @@ static void put_launch(struct base_buf *line, const struct gpusim_log_launch *la
                     launch->grid[0], launch->grid[1], launch->grid[2], launch->block[0],
                     launch->block[1], launch->block[2], launch->static_shared_bytes,
                     launch->dynamic_shared_bytes, launch->cooperative ? " cooperative=1" : "");
+    if (launch->cluster[0])
+        base_buf_printf(line, " cluster=%u,%u,%u", launch->cluster[0], launch->cluster[1],
+                        launch->cluster[2]);
     put_device(line, launch->device);
     base_buf_puts(line, " params=");
     for (size_t i = 0; i < launch->params_bytes; i++)

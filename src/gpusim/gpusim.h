@@ -98,6 +98,7 @@ struct gpusim_log_launch {
     uint32_t device; // that ran it, from 0
     const char *kernel;
     uint32_t grid[3], block[3];
+    uint32_t cluster[3]; // blocks of a cluster; zeros: the launch has none
     uint32_t static_shared_bytes, dynamic_shared_bytes;
     bool cooperative;
     const void *params; // the packed parameters; unaligned
@@ -171,13 +172,16 @@ enum gpusim_log_space {
     GPUSIM_LOG_PARAM,   // offsets from the first parameter; only accesses by generic address
     GPUSIM_LOG_TEXTURE, // addresses are those of the texels
     GPUSIM_LOG_SURFACE,
+    // Shared memory of another block of the cluster. Addresses are places in the cluster's window:
+    // the block's rank times 2^24, plus an offset in its shared memory.
+    GPUSIM_LOG_CLUSTER,
 };
 
 // One access by lanes of a warp, in one space and one object.
 struct gpusim_log_access {
     const struct gpusim_log_launch *launch;
     const struct gpusim_log_site *site;
-    const struct gpusim_object *object; // NULL: shared, local or param; or the object has ended
+    const struct gpusim_object *object; // NULL: in no object, such as shared; or it has ended
     uint64_t block;                     // x + grid[0] * (y + grid[1] * z); of grids that kernels
                                         // launched, more than the last one's of the launch
     uint32_t warp;                      // in its block
@@ -241,7 +245,7 @@ const char *gpusim_object_kind_name(enum gpusim_object_kind kind);
 // The accesses of one launch to one object in one space.
 struct gpusim_log_use {
     const struct gpusim_log_launch *launch;
-    const struct gpusim_object *object; // NULL: all shared, local or param memory
+    const struct gpusim_object *object; // NULL: all memory of a space without objects
     enum gpusim_log_space space;
     uint64_t loads, stores, atomics;      // accesses by lanes; reductions count as atomics
     uint64_t bytes_read, bytes_written;   // their bytes; atomics count in both

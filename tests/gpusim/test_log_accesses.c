@@ -124,8 +124,8 @@ static const struct gpusim_log_access *expect(struct fixture *fixture, const cha
     assert_string_equal(gpusim_log_space_name(access->space), gpusim_log_space_name(space));
     assert_int_equal(access->bytes, bytes);
     assert_int_equal(access->mask, mask);
-    bool global =
-        space != GPUSIM_LOG_SHARED && space != GPUSIM_LOG_LOCAL && space != GPUSIM_LOG_PARAM;
+    bool global = space != GPUSIM_LOG_SHARED && space != GPUSIM_LOG_LOCAL &&
+                  space != GPUSIM_LOG_PARAM && space != GPUSIM_LOG_CLUSTER;
     assert_int_equal(access->object != NULL, global);
     assert_int_equal(access->address[__builtin_ctz(mask)] - (global ? access->object->address : 0),
                      first);
@@ -565,6 +565,49 @@ static void bulk_copies_load_store_and_arrive(void **state)
     expect_no_more(fixture);
 }
 
+// Only the block with rank 1 has accesses; lanes 0 to 15 reach its own memory by generic addresses.
+static void accesses_to_other_blocks_of_the_cluster_have_a_space_of_their_own(void **state)
+{
+    struct fixture *fixture = *state;
+    load(fixture,
+         ".version 8.0\n.target sm_90\n.address_size 64\n"
+         ".entry k(.param .u64 p) { .shared .align 16 .b32 s[64]; .shared .align 8 .b64 m;\n" START
+         "mov.u32 %r1, %cluster_ctarank; setp.ne.u32 %q1, %r1, 1; @%q1 bra E;\n"
+         "mapa.shared::cluster.u32 %r2, s, 0; shl.b32 %r3, %t, 2; add.u32 %r2, %r2, %r3;\n"
+         "st.shared::cluster.u32 [%r2], %t; ld.shared::cluster.u32 %r4, [%r2+4];\n"
+         "mov.u32 %r5, s; add.u32 %r5, %r5, %r3; st.shared::cluster.u32 [%r5], 7;\n"
+         "shr.u32 %r6, %t, 4; xor.b32 %r6, %r6, 1; cvt.u64.u32 %a, %r5; cvta.shared.u64 %a, %a; "
+         "mapa.u64 %a, %a, %r6; atom.add.u32 %r7, [%a], 1;\n"
+         "E: barrier.cluster.arrive; barrier.cluster.wait; ret; }");
+    uint64_t param = (uintptr_t)fixture->memory;
+    struct sim_launch request = {.kernel = sim_module_kernel_at(fixture->module, 0),
+                                 .grid = {2, 1, 1},
+                                 .block = {32, 1, 1},
+                                 .cluster = {2, 1, 1},
+                                 .params = &param,
+                                 .id = 900};
+    sim_launch_run(fixture->device, &request, NULL, &fixture->fault);
+    assert_string_equal(fixture->fault.text, "");
+    finish(fixture);
+    const struct gpusim_log_access *access =
+        STORE("st.shared::cluster.u32", GPUSIM_LOG_CLUSTER, 4, UINT32_MAX, 0);
+    assert_int_equal(access->block, 1);
+    assert_int_equal(access->launch->cluster[0], 2);
+    assert_int_equal(VALUE(access, 31), 31);
+    expect_step(access, 4);
+    access = LOAD("ld.shared::cluster.u32", GPUSIM_LOG_CLUSTER, 4, UINT32_MAX, 4);
+    assert_int_equal(VALUE(access, 3), 4);
+    STORE("st.shared::cluster.u32", SHARED, 4, UINT32_MAX, 0);
+    access = expect(fixture, "atom.add.u32", GPUSIM_LOG_ATOMIC, SHARED, 4, 0xffff, 0);
+    assert_int_equal(VALUE(access, 0), 7);
+    access =
+        expect(fixture, "atom.add.u32", GPUSIM_LOG_ATOMIC, GPUSIM_LOG_CLUSTER, 4, 0xffff0000, 64);
+    assert_true(access->generic && access->continued);
+    assert_int_equal(VALUE(access, 16), 16);
+    assert_int_equal(AFTER(access, 16), 17);
+    expect_no_more(fixture);
+}
+
 static void matrix_rows_are_accesses_of_the_lanes_that_name_them(void **state)
 {
     struct fixture *fixture = *state;
@@ -828,6 +871,7 @@ int main(void)
         TEST(asynchronous_copies_load_and_store),
         TEST(an_asynchronous_copy_may_end_with_its_object),
         TEST(bulk_copies_load_store_and_arrive),
+        TEST(accesses_to_other_blocks_of_the_cluster_have_a_space_of_their_own),
         TEST(matrix_rows_are_accesses_of_the_lanes_that_name_them),
         TEST(matrix_fragments_touch_each_element_once),
         TEST(operands_of_a_warpgroup_are_loaded_once),

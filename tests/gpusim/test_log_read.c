@@ -189,7 +189,7 @@ static void what_is_no_log_is_said_so(void **state)
                      BASE_CORRUPT);
     assert_string_equal(error.text[0], "x is not a log of the simulated GPU");
     assert_int_equal(gpusim_log_open_bytes(version, 16, "x", &log, &error), BASE_UNSUPPORTED);
-    assert_string_equal(error.text[0], "x has log version 9; this glint reads version 3");
+    assert_string_equal(error.text[0], "x has log version 9; this glint reads version 4");
     assert_int_equal(gpusim_log_open("/no/such/file", &log, &error), BASE_IO);
     assert_null(log);
 }

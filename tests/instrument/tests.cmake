@@ -35,8 +35,8 @@ add_library(instrument_oracle STATIC instrument/oracle_run.c instrument/oracle_c
     instrument/oracle_values.c instrument/oracle_accessed.c instrument/oracle_words.c instrument/oracle_ranges.c
     instrument/oracle_reuse.c instrument/oracle_trace.c instrument/logged_request.c instrument/words_run.c)
 target_link_libraries(instrument_oracle PUBLIC glint_instrument glint_gpusim)
-foreach(test accessed banks bulk counters described early edges exact masks ranges requests reuse trace values warps
-    words)
+foreach(test accessed banks bulk clusters counters described early edges exact masks ranges requests reuse trace values
+    warps words)
     if(TARGET test_instrument_${test})
         target_link_libraries(test_instrument_${test} PRIVATE instrument_oracle)
     endif()
@@ -61,8 +61,8 @@ foreach(first RANGE 1 500 100)
 endforeach()
 
 # On aarch64 the leak check takes seconds per process, and each kernel runs in its own process.
-list(APPEND oracle_tests instrument.accessed instrument.banks instrument.bulk instrument.counters instrument.described
-    instrument.early instrument.edges instrument.exact instrument.masks instrument.requests instrument.reuse
+list(APPEND oracle_tests instrument.accessed instrument.banks instrument.bulk instrument.clusters instrument.counters
+    instrument.described instrument.early instrument.edges instrument.exact instrument.masks instrument.requests instrument.reuse
     instrument.trace instrument.values instrument.warps instrument.words)
 foreach(test IN LISTS oracle_tests)
     if(TEST ${test} AND GLINT_SANITIZE MATCHES address AND CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")

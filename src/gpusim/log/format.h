@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define LOG_MAGIC "GLINTLOG"
-enum { LOG_VERSION = 3, LOG_HEADER_BYTES = 16 };
+enum { LOG_VERSION = 4, LOG_HEADER_BYTES = 16 };
 
 // The type of a frame: the first byte of its payload.
 enum log_frame {
@@ -36,7 +36,7 @@ enum {
     LOG_GENERIC = 128,
 };
 
-enum { LOG_SPACE_BITS = 3 }; // low bits of the number that holds space and bytes
+enum { LOG_SPACE_BITS = 4 }; // low bits of the number that holds space and bytes
 
 // Maps signed numbers to unsigned ones so that small ones stay small: 0, -1, 1, -2, ...
 static inline uint64_t log_zigzag(int64_t value)

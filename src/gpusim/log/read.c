@@ -199,6 +199,7 @@ static enum base_code read_launch(struct gpusim_log *log, struct input *in,
     launch.device = get_small(in);
     read_grid(in, launch.grid);
     read_grid(in, launch.block);
+    read_grid(in, launch.cluster);
     launch.static_shared_bytes = get_small(in);
     launch.dynamic_shared_bytes = get_small(in);
     launch.cooperative = get_number(in);
@@ -380,8 +381,8 @@ static void read_access(struct gpusim_log *log, struct input *in, struct gpusim_
     }
     uint64_t shape = get_number(in);
     access->space = (enum gpusim_log_space)(shape & ((1u << LOG_SPACE_BITS) - 1));
-    in->bad |= !access->mask || !access->space || shape >> LOG_SPACE_BITS == 0 ||
-               shape >> LOG_SPACE_BITS > UINT32_MAX;
+    in->bad |= !access->mask || !access->space || access->space > GPUSIM_LOG_CLUSTER ||
+               shape >> LOG_SPACE_BITS == 0 || shape >> LOG_SPACE_BITS > UINT32_MAX;
     if (in->bad)
         return;
     access->bytes = (uint32_t)(shape >> LOG_SPACE_BITS);
@@ -540,9 +541,9 @@ const char *gpusim_log_kind_name(enum gpusim_log_access_kind kind)
 
 const char *gpusim_log_space_name(enum gpusim_log_space space)
 {
-    static const char *const names[] = {"?",     "global", "const",   "shared",
-                                        "local", "param",  "texture", "surface"};
-    return names[(unsigned)space <= GPUSIM_LOG_SURFACE ? space : 0];
+    static const char *const names[] = {"?",     "global",  "const",   "shared", "local",
+                                        "param", "texture", "surface", "cluster"};
+    return names[(unsigned)space <= GPUSIM_LOG_CLUSTER ? space : 0];
 }
 
 const char *gpusim_object_kind_name(enum gpusim_object_kind kind)

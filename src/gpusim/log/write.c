@@ -208,6 +208,8 @@ void log_launch(struct log_file *log, const struct gpusim_log_launch *launch)
         log_put_number(&frame, launch->grid[i]);
     for (int i = 0; i < 3; i++)
         log_put_number(&frame, launch->block[i]);
+    for (int i = 0; i < 3; i++)
+        log_put_number(&frame, launch->cluster[i]);
     log_put_number(&frame, launch->static_shared_bytes);
     log_put_number(&frame, launch->dynamic_shared_bytes);
     log_put_number(&frame, launch->cooperative);

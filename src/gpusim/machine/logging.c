@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cluster.h"
 #include "gpusim/log/format.h"
 #include "objects.h"
 
@@ -62,6 +63,7 @@ void sim_log_launch(struct log_file *log, const struct sim_launch *launch)
         .kernel = info->name,
         .grid = {launch->grid[0], launch->grid[1], launch->grid[2]},
         .block = {launch->block[0], launch->block[1], launch->block[2]},
+        .cluster = {launch->cluster[0], launch->cluster[1], launch->cluster[2]},
         .static_shared_bytes = info->static_shared_bytes,
         .dynamic_shared_bytes = launch->dynamic_shared_bytes,
         .cooperative = launch->cooperative,
@@ -252,13 +254,17 @@ static struct where locate(struct sim_log_writer *writer, const struct sim_warp 
     const struct sim_block *block = warp->block;
     const unsigned char *place = pending->place[lane];
     struct where where = {.space = pending->space, .address = pending->address[lane]};
-    uint64_t in_shared = (uint64_t)(place - block->shared);
     uint64_t in_local = (uint64_t)(place - warp->local), stack = block->launch->local_bytes;
-    if (where.space == GPUSIM_LOG_SHARED || where.space == GPUSIM_LOG_LOCAL)
+    if (where.space == GPUSIM_LOG_LOCAL)
         return where;
-    if (!where.space && block->shared && in_shared < block->shared_bytes) {
-        where.space = GPUSIM_LOG_SHARED;
-        where.address = in_shared;
+    const struct sim_block *holder = where.space && where.space != GPUSIM_LOG_SHARED
+                                         ? NULL
+                                         : sim_cluster_holder(block, (uint64_t)(uintptr_t)place);
+    if (holder) {
+        where.space = holder == block ? GPUSIM_LOG_SHARED : GPUSIM_LOG_CLUSTER;
+        where.address = (uint64_t)(place - holder->shared);
+        if (holder != block)
+            where.address += holder->window;
     } else if (!where.space && warp->local && in_local < LANES * stack) {
         where.space = GPUSIM_LOG_LOCAL;
         where.address = in_local % stack;
@@ -362,8 +368,8 @@ static void put_record(struct sim_log_writer *writer, const struct sim_warp *war
     if (mask != ALL_LANES)
         base_buf_add(to, (const char *)&mask, sizeof(mask));
     log_put_number(to, (uint64_t)pending->bytes << LOG_SPACE_BITS | first->space);
-    if (first->space != GPUSIM_LOG_SHARED && first->space != GPUSIM_LOG_LOCAL &&
-        first->space != GPUSIM_LOG_PARAM)
+    if (first->space != GPUSIM_LOG_SHARED && first->space != GPUSIM_LOG_CLUSTER &&
+        first->space != GPUSIM_LOG_LOCAL && first->space != GPUSIM_LOG_PARAM)
         log_put_number(to, first->object.id);
     put_addresses(to, where, mask, affine);
     uint32_t lanes = uniform ? mask & (0 - mask) : mask;
