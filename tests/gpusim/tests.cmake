@@ -61,6 +61,7 @@ if(TARGET glint_cudart_13)
     target_include_directories(gpusim_random PRIVATE ${PROJECT_SOURCE_DIR}/src)
     target_link_libraries(gpusim_random PRIVATE m dl)
     glint_test(gpusim.random gpusim_random 1000)
-    set_property(TEST gpusim.random APPEND PROPERTY
+    glint_test(gpusim.random_clusters gpusim_random --clusters 400)
+    set_property(TEST gpusim.random gpusim.random_clusters APPEND PROPERTY
         ENVIRONMENT LD_LIBRARY_PATH=$<TARGET_FILE_DIR:glint_cudart_13>)
 endif()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes the results of a random kernel. Each statement runs for all active threads of
-// the block before the next statement. A thread that leaves a loop or function is inactive
-// until that loop or function ends.
+// the block, or of the cluster, before the next statement. A thread that leaves a loop or function
+// is inactive until that loop or function ends.
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,16 +16,23 @@ struct thread {
     bool returned;    // returned from the function, or ended
 };
 
+// The blocks that run together: one, or those of a cluster. Their threads follow one another.
 struct block {
     const struct kernel *kernel;
     const uint32_t *input;
     struct results *results;
-    unsigned number, steps;
-    uint32_t words[MOST_THREADS]; // what each thread last exchanged
-    struct thread *threads;       // in the function that runs
+    unsigned number; // of the first block
+    unsigned blocks, steps;
+    uint32_t words[MOST_TOGETHER]; // what each thread last exchanged
+    struct thread *threads;        // in the function that runs
 };
 
-typedef bool lanes[MOST_THREADS];
+typedef bool lanes[MOST_TOGETHER];
+
+static unsigned count_of(const struct block *block)
+{
+    return block->blocks * block->kernel->threads;
+}
 
 static uint64_t value(const struct thread *thread, char class, struct operand operand)
 {
@@ -80,7 +87,8 @@ static void compute(struct thread *thread, const struct statement *it)
 }
 
 // Runs statements that concern one thread only.
-static void run_thread(struct block *block, struct thread *thread, const struct statement *it)
+static void run_thread(struct block *block, unsigned number, struct thread *thread,
+                       const struct statement *it)
 {
     const bool holds = guarded(thread, it);
     const uint32_t a = (uint32_t)value(thread, 'r', it->from[0]);
@@ -99,7 +107,7 @@ static void run_thread(struct block *block, struct thread *thread, const struct 
     case LOCAL_STORE: thread->regs.local[a % LOCALS] = b; break;
     case LOCAL_LOAD: thread->regs.r[it->to] = thread->regs.local[a % LOCALS]; break;
     case INPUT: thread->regs.r[it->to] = block->input[a % INPUTS]; break;
-    case ADD_SHARED: block->results->shared[block->number][a % BINS] += b; break;
+    case ADD_SHARED: block->results->shared[number][a % BINS] += b; break;
     case ADD_GLOBAL: block->results->global[a % BINS] += b; break;
     default: break;
     }
@@ -115,8 +123,8 @@ static bool present(const struct block *block, const lanes there, unsigned i)
 
 static bool run_loop(struct block *block, const struct statement *it, const lanes there)
 {
-    const unsigned threads = block->kernel->threads;
-    unsigned left[MOST_THREADS] = {0};
+    const unsigned threads = count_of(block);
+    unsigned left[MOST_TOGETHER] = {0};
     bool some = false;
     for (unsigned i = 0; i < threads; i++) {
         if (there[i])
@@ -147,7 +155,7 @@ static bool run_loop(struct block *block, const struct statement *it, const lane
 static bool run_call(struct block *block, const struct statement *it, unsigned callee,
                      const lanes there)
 {
-    const unsigned threads = block->kernel->threads;
+    const unsigned threads = count_of(block);
     struct thread *outer = block->threads, *inner = calloc(threads, sizeof(*inner));
     for (unsigned i = 0; i < threads; i++) {
         for (unsigned k = 0; k < ARGUMENTS; k++)
@@ -178,46 +186,89 @@ static unsigned lane_of(const struct statement *it, unsigned lane, uint32_t by)
 static void exchange(struct block *block, const struct statement *it, const lanes there)
 {
     const unsigned threads = block->kernel->threads;
-    for (unsigned i = 0; i < threads; i++) {
+    for (unsigned i = 0; i < count_of(block); i++) {
         if (there[i])
             block->words[i] = block->threads[i].regs.r[it->from[0].value];
     }
-    for (unsigned i = 0; i < threads; i++) {
+    for (unsigned i = 0; i < count_of(block); i++) {
+        const unsigned me = i % threads, from = (me * it->other + it->callee) % threads;
         if (there[i])
-            block->threads[i].regs.r[it->to] = block->words[(i * it->other + it->callee) % threads];
+            block->threads[i].regs.r[it->to] = block->words[i - me + from];
     }
+}
+
+// The index of the first thread in the block that this one's statement reaches.
+static unsigned first_of_other(const struct block *block, const struct statement *it, unsigned i)
+{
+    const unsigned threads = block->kernel->threads;
+    return (i / threads + 1 + it->other % block->blocks) % block->blocks * threads;
+}
+
+// Returns false if a thread reaches a block that has ended.
+static bool reach_others(struct block *block, const struct statement *it, const lanes there)
+{
+    const unsigned threads = block->kernel->threads, count = count_of(block);
+    bool lives[MOST_CLUSTER] = {false};
+    for (unsigned i = 0; i < count; i++)
+        lives[i / threads] |= there[i];
+    for (unsigned i = 0; i < count; i++) {
+        if (there[i] && !lives[first_of_other(block, it, i) / threads])
+            return false;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        const struct registers *regs = &block->threads[i].regs;
+        const unsigned other = first_of_other(block, it, i);
+        const uint32_t a = regs->r[it->from[0].value];
+        if (there[i] && it->kind == READ_OTHER)
+            block->words[i] = a;
+        else if (there[i] && it->kind == SEND_OTHER)
+            block->words[other + (i + it->callee) % threads] = a;
+        else if (there[i])
+            block->results->shared[block->number + other / threads][a % BINS] +=
+                (uint32_t)value(&block->threads[i], 'r', it->from[1]);
+    }
+    for (unsigned i = 0; i < count; i++) {
+        const unsigned from =
+            first_of_other(block, it, i) + (i % threads * it->other + it->callee) % threads;
+        if (there[i] && it->kind != ADD_OTHER)
+            block->threads[i].regs.r[it->to] = block->words[it->kind == READ_OTHER ? from : i];
+    }
+    return true;
 }
 
 // Runs statements in which the lanes of a warp, except those that have ended, see each other.
 static void run_warps(struct block *block, const struct statement *it, const lanes there)
 {
-    const unsigned threads = block->kernel->threads;
-    uint32_t sent[MOST_THREADS], ballot[MOST_THREADS / 32] = {0};
-    for (unsigned i = 0; i < threads; i++) {
+    const unsigned threads = block->kernel->threads, count = count_of(block);
+    uint32_t sent[MOST_TOGETHER], ballot[MOST_CLUSTER][MOST_THREADS / 32] = {0};
+    for (unsigned i = 0; i < count; i++) {
+        const unsigned me = i % threads;
         sent[i] = block->threads[i].regs.r[it->from[0].value];
-        ballot[i / 32] |= (uint32_t)(there[i] && guarded(&block->threads[i], it)) << i % 32;
+        ballot[i / threads][me / 32] |= (uint32_t)(there[i] && guarded(&block->threads[i], it))
+                                        << me % 32;
     }
-    for (unsigned i = 0; i < threads; i++) {
+    for (unsigned i = 0; i < count; i++) {
         struct thread *thread = &block->threads[i];
         if (!there[i])
             continue;
-        const uint32_t lanes_there = ballot[i / 32];
+        const unsigned me = i % threads, first = i - me; // of the block
+        const uint32_t lanes_there = ballot[i / threads][me / 32];
         uint32_t *to = &thread->regs.r[it->to];
         const unsigned from =
-            i / 32 * 32 + lane_of(it, i % 32, (uint32_t)value(thread, 'r', it->from[1]));
+            me / 32 * 32 + lane_of(it, me % 32, (uint32_t)value(thread, 'r', it->from[1]));
         if (it->kind == SHUFFLE)
-            *to = sent[from < threads && there[from] ? from : i];
+            *to = sent[from < threads && there[first + from] ? first + from : i];
         else if (it->kind == BALLOT)
             *to = lanes_there;
         else if (guarded(thread, it))
-            *to = sent[i / 32 * 32 + 31 - (unsigned)__builtin_clz(lanes_there)];
+            *to = sent[first + me / 32 * 32 + 31 - (unsigned)__builtin_clz(lanes_there)];
     }
 }
 
 static void split(struct block *block, const struct statement *it, const lanes there, lanes yes,
                   lanes no)
 {
-    for (unsigned i = 0; i < block->kernel->threads; i++) {
+    for (unsigned i = 0; i < count_of(block); i++) {
         yes[i] = there[i] && guarded(&block->threads[i], it);
         no[i] = there[i] && !yes[i];
     }
@@ -225,12 +276,12 @@ static void split(struct block *block, const struct statement *it, const lanes t
 
 static bool run_switch(struct block *block, const struct statement *it, const lanes there)
 {
-    unsigned arm[MOST_THREADS] = {0};
-    for (unsigned i = 0; i < block->kernel->threads; i++)
+    unsigned arm[MOST_TOGETHER] = {0};
+    for (unsigned i = 0; i < count_of(block); i++)
         arm[i] = block->threads[i].regs.r[it->from[0].value] & 3;
     for (unsigned k = 0; k < 4; k++) {
         lanes now = {0};
-        for (unsigned i = 0; i < block->kernel->threads; i++)
+        for (unsigned i = 0; i < count_of(block); i++)
             now[i] = there[i] && arm[i] == k;
         if (!run(block, it->arms[k], now))
             return false;
@@ -253,13 +304,17 @@ static bool run_statement(struct block *block, const struct statement *it, const
         split(block, it, there, yes, no);
         return run_call(block, it, it->callee, yes) && run_call(block, it, it->other, no);
     case EXCHANGE: exchange(block, it, there); return true;
+    case READ_OTHER:
+    case SEND_OTHER:
+    case ADD_OTHER: return reach_others(block, it, there);
     case SHUFFLE:
     case SHUFFLE_WHERE:
     case BALLOT: run_warps(block, it, there); return true;
     default:
-        for (unsigned i = 0; i < block->kernel->threads; i++) {
+        for (unsigned i = 0; i < count_of(block); i++) {
             if (there[i])
-                run_thread(block, &block->threads[i], it);
+                run_thread(block, block->number + i / block->kernel->threads, &block->threads[i],
+                           it);
         }
         return true;
     }
@@ -270,7 +325,7 @@ static bool run(struct block *block, const struct body *body, const lanes there)
     for (unsigned k = 0; k < body->count; k++) {
         lanes now = {0};
         bool some = false;
-        for (unsigned i = 0; i < block->kernel->threads; i++)
+        for (unsigned i = 0; i < count_of(block); i++)
             some |= now[i] = present(block, there, i);
         if (!some)
             return true;
@@ -294,17 +349,18 @@ static uint64_t double_bits(double number)
     return bits;
 }
 
-static void begin_thread(const struct block *block, unsigned i, struct registers *regs)
+static void begin_thread(const struct block *block, unsigned number, unsigned i,
+                         struct registers *regs)
 {
-    const uint32_t a = block->input[i], b = block->input[(i * 7 + block->number) % INPUTS];
+    const uint32_t a = block->input[i], b = block->input[(i * 7 + number) % INPUTS];
     const uint32_t parameter = block->kernel->parameter, threads = block->kernel->threads;
     *regs = (struct registers){
-        .r = {i, block->number, parameter, i * 4 + 3, a, b, threads, 0x1234},
+        .r = {i, number, parameter, i * 4 + 3, a, b, threads, 0x1234},
         .d = {i, (uint64_t)a * b, 0, (uint64_t)parameter * 8},
         .f = {float_bits((float)(i * 4 + 3)), float_bits((float)(int32_t)a), float_bits(1),
               float_bits((float)(int32_t)b)},
         .g = {double_bits((int32_t)a), double_bits(i), double_bits((int32_t)b), double_bits(1)},
-        .p = {i < 5, (int32_t)a < 0, false, block->number == 0},
+        .p = {i < 5, (int32_t)a < 0, false, number == 0},
     };
 }
 
@@ -322,19 +378,20 @@ bool evaluate_kernel(const struct kernel *kernel, const uint32_t input[INPUTS],
     bool good = true;
     lanes all = {0};
     memset(all, true, sizeof(all));
-    for (unsigned k = 0; k < kernel->blocks && good; k++) {
-        struct thread *threads = calloc(kernel->threads, sizeof(*threads));
-        struct block block = {kernel, input, results, k, .threads = threads};
-        for (unsigned i = 0; i < kernel->threads; i++)
-            begin_thread(&block, i, &threads[i].regs);
+    const unsigned together = kernel->cluster ? kernel->cluster : 1, threads = kernel->threads;
+    for (unsigned k = 0; k < kernel->blocks && good; k += together) {
+        struct thread *all_threads = calloc((size_t)together * threads, sizeof(*all_threads));
+        struct block block = {kernel, input, results, k, together, .threads = all_threads};
+        for (unsigned i = 0; i < together * threads; i++)
+            begin_thread(&block, k + i / threads, i % threads, &all_threads[i].regs);
         good = run(&block, kernel->main, all);
-        for (unsigned i = 0; i < kernel->threads; i++) {
-            if (!threads[i].returned)
-                end_thread(&threads[i].regs, results->threads[k * kernel->threads + i]);
+        for (unsigned i = 0; i < together * threads; i++) {
+            if (!all_threads[i].returned)
+                end_thread(&all_threads[i].regs, results->threads[k * threads + i]);
+            else if (i % threads == 0) // it would write the block's sums
+                memset(results->shared[k + i / threads], 0, sizeof(results->shared[0]));
         }
-        if (threads[0].returned) // thread 0 would write the block's sums
-            memset(results->shared[k], 0, sizeof(results->shared[k]));
-        free(threads);
+        free(all_threads);
     }
     return good;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// random [COUNT [SEED]]: runs COUNT random kernels on the GPU that libcuda.so.1 provides and
-// compares all their results with the expected ones. random --print SEED: prints the PTX of one
+// random [--clusters] [COUNT [SEED]]: runs COUNT random kernels on the GPU that libcuda.so.1
+// provides and compares all their results with the expected ones; with --clusters, kernels whose
+// blocks reach each other's shared memory. random [--clusters] --print SEED: prints the PTX of one
 // kernel, as number 0. Exit status: 0 if all results are right, else 1. The simulated GPU and real
 // GPUs must give the same results.
 #include <dlfcn.h>
@@ -16,6 +17,7 @@ enum { TOGETHER = 16 }; // kernels per module
 #define CALL(name, ...) check(((__typeof__(name) *)function(#name))(__VA_ARGS__), #name)
 
 static void *library;
+static bool clusters;
 
 static _Noreturn void fail(const char *format, ...)
 {
@@ -44,9 +46,8 @@ static void check(CUresult result, const char *name)
 static void write_module(const struct kernel *kernels, unsigned count, const uint32_t *input,
                          FILE *to)
 {
-    fprintf(to,
-            ".version 7.0\n.target sm_75\n.address_size 64\n.global .align 4 .u32 inputs[%d] = {",
-            INPUTS);
+    fprintf(to, ".version %s\n.address_size 64\n.global .align 4 .u32 inputs[%d] = {",
+            clusters ? "8.0\n.target sm_90" : "7.0\n.target sm_75", INPUTS);
     for (unsigned i = 0; i < INPUTS; i++)
         fprintf(to, "%s0x%x", i ? ", " : "", input[i]);
     fprintf(to, "};\n");
@@ -65,7 +66,7 @@ static void make_kernels(uint64_t *seed, const uint32_t *input, struct kernel *k
                          unsigned count, struct results *wanted)
 {
     for (unsigned i = 0; i < count; (*seed)++) {
-        make_kernel(&kernels[i], *seed);
+        make_kernel(&kernels[i], *seed, clusters);
         memset(&wanted[i], 0, sizeof(wanted[i]));
         if (evaluate_kernel(&kernels[i], input, &wanted[i]))
             i++;
@@ -139,13 +140,16 @@ static int print(uint64_t seed)
     static struct kernel kernel;
     uint32_t input[INPUTS];
     make_input(0, input);
-    make_kernel(&kernel, seed);
+    make_kernel(&kernel, seed, clusters);
     write_module(&kernel, 1, input, stdout);
     return 0;
 }
 
 int main(int argc, char **argv)
 {
+    clusters = argc > 1 && strcmp(argv[1], "--clusters") == 0;
+    argc -= clusters;
+    argv += clusters;
     if (argc == 3 && strcmp(argv[1], "--print") == 0)
         return print(strtoull(argv[2], NULL, 0));
     const unsigned count = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 0) : 400;
@@ -174,7 +178,7 @@ int main(int argc, char **argv)
         CALL(cuModuleUnload, module);
         done += now;
     }
-    printf("%u random kernels as they must be, seeds up to %llu\n", count,
-           (unsigned long long)seed - 1);
+    printf("%u random kernels%s as they must be, seeds up to %llu\n", count,
+           clusters ? " of clusters" : "", (unsigned long long)seed - 1);
     return 0;
 }

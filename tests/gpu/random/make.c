@@ -19,7 +19,7 @@ struct place {
     uint64_t *random;
     unsigned depth, loops; // nesting of all statements, and of loops
     unsigned callable;     // the first `callable` functions may be called
-    bool together;         // all threads of the block that have not ended come here
+    bool together;         // all threads of the block, or cluster, that have not ended come here
     bool in_function;
 };
 
@@ -159,8 +159,9 @@ static void branch(struct place *place, struct statement *it)
 
 static void meet(struct place *place, struct statement *it)
 {
-    static const enum kind kinds[] = {EXCHANGE, REPEAT, SHUFFLE, SHUFFLE_WHERE, BALLOT};
-    it->kind = kinds[below(place, 5)];
+    static const enum kind kinds[] = {EXCHANGE, REPEAT,     SHUFFLE,    SHUFFLE_WHERE,
+                                      BALLOT,   READ_OTHER, SEND_OTHER, ADD_OTHER};
+    it->kind = kinds[below(place, place->kernel->cluster ? 8 : 5)];
     it->from[0] = a_register(place, 'r');
     it->from[1] = an_operand(place, 'r');
     it->to = below(place, WORDS);
@@ -212,16 +213,20 @@ static struct body *make_body(struct place place, unsigned most)
     return body;
 }
 
-void make_kernel(struct kernel *kernel, uint64_t seed)
+void make_kernel(struct kernel *kernel, uint64_t seed, bool clusters)
 {
     uint64_t random = seed;
     memset(kernel, 0, sizeof(*kernel));
     kernel->seed = seed;
     struct place place = {.kernel = kernel, .random = &random};
-    kernel->blocks = 1 + below(&place, MOST_BLOCKS);
+    kernel->blocks = 1 + below(&place, FEW_BLOCKS);
     kernel->threads = below(&place, 4) ? 32 * (1 + below(&place, MOST_THREADS / 32))
                                        : 1 + below(&place, MOST_THREADS);
     kernel->parameter = (uint32_t)number(&place);
+    if (clusters) {
+        kernel->cluster = 1 + below(&place, MOST_CLUSTER);
+        kernel->blocks = kernel->cluster * (1 + below(&place, 2));
+    }
     place.in_function = true;
     for (place.callable = 0; place.callable < FUNCTIONS; place.callable++)
         kernel->functions[place.callable] = make_body(place, 8);
@@ -363,6 +368,60 @@ static void write_exchange(struct writer *writer, const struct statement *it)
             (unsigned)it->from[0].value, it->other, it->callee, writer->kernel->threads, it->to);
 }
 
+// Puts the address of a word of the other block into %t3, or the generic one into %w1. The word's
+// number is in %t0.
+static void write_other(struct writer *writer, const struct statement *it, const char *array)
+{
+    FILE *to = writer->to;
+    fprintf(to, "add.u32 %%t1, %%rank, %u;\nrem.u32 %%t1, %%t1, %u;\n",
+            1 + it->other % writer->kernel->cluster, writer->kernel->cluster);
+    if (it->comparison & 1)
+        fprintf(to,
+                "mov.u64 %%w0, %s;\ncvta.shared.u64 %%w0, %%w0;\nmad.wide.u32 %%w0, %%t0, 4, "
+                "%%w0;\nmapa.u64 %%w1, %%w0, %%t1;\n",
+                array);
+    else
+        fprintf(to,
+                "mov.u32 %%t3, %s;\nmad.lo.u32 %%t3, %%t0, 4, %%t3;\n"
+                "mapa.shared::cluster.u32 %%t3, %%t3, %%t1;\n",
+                array);
+}
+
+static const char cluster_barrier[] =
+    "barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;\n";
+
+static void write_cluster(struct writer *writer, const struct statement *it)
+{
+    FILE *to = writer->to;
+    const unsigned from = (unsigned)it->from[0].value, threads = writer->kernel->threads;
+    const bool generic = it->comparison & 1;
+    if (it->kind == READ_OTHER) {
+        fprintf(to,
+                "mad.wide.u32 %%w0, %%me, 4, %%words;\nst.shared.u32 [%%w0], %%r%u;\n%s"
+                "mad.lo.u32 %%t0, %%me, %u, %u;\nrem.u32 %%t0, %%t0, %u;\n",
+                from, cluster_barrier, it->other, it->callee, threads);
+        write_other(writer, it, "words");
+        fprintf(to, generic ? "ld.u32 %%r%u, [%%w1];\n" : "ld.shared::cluster.u32 %%r%u, [%%t3];\n",
+                it->to);
+    } else if (it->kind == SEND_OTHER) {
+        // The other block may still exchange words.
+        fprintf(to, "%sadd.u32 %%t0, %%me, %u;\nrem.u32 %%t0, %%t0, %u;\n", cluster_barrier,
+                it->callee, threads);
+        write_other(writer, it, "words");
+        fprintf(to, generic ? "st.u32 [%%w1], %%r%u;\n" : "st.shared::cluster.u32 [%%t3], %%r%u;\n",
+                from);
+        fprintf(to, "%smad.wide.u32 %%w0, %%me, 4, %%words;\nld.shared.u32 %%r%u, [%%w0];\n",
+                cluster_barrier, it->to);
+    } else {
+        fprintf(to, "and.b32 %%t0, %%r%u, %u;\n", from, BINS - 1);
+        write_other(writer, it, "bins");
+        fprintf(to, generic ? "red.add.u32 [%%w1], " : "red.shared::cluster.add.u32 [%%t3], ");
+        write_operand(writer, 'r', it->from[1]);
+        fprintf(to, ";\n");
+    }
+    fputs(cluster_barrier, to);
+}
+
 // Among some lanes only: the value comes from the highest of them, which always exists.
 static void write_shuffle(struct writer *writer, const struct statement *it)
 {
@@ -441,6 +500,9 @@ static void write_statement(struct writer *writer, const struct statement *it)
     case CALL:
     case CALL_ONE_OF: write_call(writer, it); break;
     case EXCHANGE: write_exchange(writer, it); break;
+    case READ_OTHER:
+    case SEND_OTHER:
+    case ADD_OTHER: write_cluster(writer, it); break;
     case SHUFFLE:
     case SHUFFLE_WHERE: write_shuffle(writer, it); break;
     case BALLOT:
@@ -537,13 +599,17 @@ void write_kernel(const struct kernel *kernel, unsigned number, FILE *to)
     struct writer writer = {.kernel = kernel, .to = to, .number = number};
     for (unsigned i = 0; i < FUNCTIONS; i++)
         write_function(&writer, i);
-    fprintf(to,
-            ".visible .entry k%u(.param .u64 out, .param .u32 parameter)\n{\n%s"
-            ".shared .align 4 .b32 words[%u];\n.shared .align 4 .b32 bins[%u];\n%s",
-            number, declarations, MOST_THREADS, BINS, beginning);
+    fprintf(to, ".visible .entry k%u(.param .u64 out, .param .u32 parameter)", number);
+    if (kernel->cluster)
+        fprintf(to, " .reqnctapercluster %u", kernel->cluster);
+    fprintf(to, "\n{\n%s.shared .align 4 .b32 words[%u];\n.shared .align 4 .b32 bins[%u];\n%s",
+            declarations, MOST_THREADS, BINS, beginning);
     write_zeros(to, "shared", "bins", BINS);
-    fprintf(to, "MADE: bar.sync 0;\nadd.u64 %%bins, %%out, %u;\n%s",
-            (unsigned)offsetof(struct results, global), values);
+    fprintf(to, "MADE: bar.sync 0;\n");
+    if (kernel->cluster)
+        fprintf(to, ".reg .b32 %%rank;\nmov.u32 %%rank, %%cluster_ctarank;\n%s", cluster_barrier);
+    fprintf(to, "add.u64 %%bins, %%out, %u;\n%s", (unsigned)offsetof(struct results, global),
+            values);
     write_zeros(to, "local", "loc", LOCALS);
     write_body(&writer, kernel->main);
     write_results(&writer);

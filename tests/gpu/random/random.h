@@ -2,7 +2,8 @@
 // Random kernels with known results: made as a tree of statements, printed as PTX, and evaluated on
 // the CPU one statement at a time for all threads of a block. Every libcuda.so.1 must give the same
 // results. The kernels avoid behavior that hardware leaves open: all threads that have not ended
-// reach every barrier, masks name lanes that arrive or have ended, and sums need no order.
+// of the block or cluster reach every barrier, masks name lanes that arrive or have ended, and sums
+// need no order.
 #ifndef GLINT_TESTS_GPU_RANDOM_H
 #define GLINT_TESTS_GPU_RANDOM_H
 
@@ -23,7 +24,10 @@ enum {
     ARGUMENTS = 3,  // of such a function, all words
     MOST_DEPTH = 6, // of nested loops
     MOST_THREADS = 128,
-    MOST_BLOCKS = 3,
+    FEW_BLOCKS = 3,
+    MOST_CLUSTER = 4, // blocks of a cluster
+    MOST_BLOCKS = 2 * MOST_CLUSTER,
+    MOST_TOGETHER = MOST_CLUSTER * MOST_THREADS,        // threads of a cluster
     OUTPUTS = WORDS + 2 * WIDES + FLOATS + 2 * DOUBLES, // words that a thread stores
 };
 
@@ -73,6 +77,11 @@ enum kind {
     SHUFFLE,       // to = from[0] of a lane, selected by `comparison` and from[1]
     SHUFFLE_WHERE, // the same among the lanes whose guard holds
     BALLOT,        // to = the lanes of the warp whose guard holds
+    // With clusters. The other block has the rank (rank + 1 + other) % blocks, and the word or
+    // thread in it is selected as in EXCHANGE. `comparison` selects how it is reached.
+    READ_OTHER, // to = the word from[0] of a thread of the other block
+    SEND_OTHER, // gives from[0] to a thread of the other block; to = the word it got itself
+    ADD_OTHER,  // bins of the other block [from[0]] += from[1]
 };
 
 struct statement {
@@ -93,6 +102,7 @@ struct body {
 struct kernel {
     uint64_t seed;
     unsigned blocks, threads;
+    unsigned cluster; // blocks of a cluster; 0: no clusters
     uint32_t parameter;
     struct body *main, *functions[FUNCTIONS];
     struct body *all[4096]; // to free them
@@ -109,10 +119,10 @@ enum { COMPARISONS = 10, SHUFFLES = 4 };
 extern const char *const comparison_names[COMPARISONS]; // with the type: lt.s32
 extern const char *const shuffle_names[SHUFFLES];
 
-void make_kernel(struct kernel *kernel, uint64_t seed);
+void make_kernel(struct kernel *kernel, uint64_t seed, bool clusters);
 void free_kernel(struct kernel *kernel);
 void write_kernel(const struct kernel *kernel, unsigned number, FILE *to);
-// Returns false if it would take too long.
+// Returns false if it would take too long, or reaches memory of a block that has ended.
 bool evaluate_kernel(const struct kernel *kernel, const uint32_t input[INPUTS],
                      struct results *results);
 
