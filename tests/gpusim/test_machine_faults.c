@@ -338,9 +338,15 @@ static void what_cannot_be_executed_is_refused_by_name_kernel_and_line(void **st
         "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%f1,%f2,%f3,%f4}, %rd1, %rd2, %r5, "
         "2, 1, 1, 1, 0, 0",
         "tcgen05.wait::ld.sync.aligned",
-        "tensormap.replace.tile.global_address.global.b1024.b64 [%rd1], %rd2",
-        "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], "
-        "[%rd1, {%r2}], [%r3]",
+        "tensormap.replace.tile.swizzle_atomicity.global.b1024.b32 [%rd1], 1",
+        "tensormap.replace.tile.box_dim.global.b1024.b32 [%rd1], 5, %r1",
+        "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes."
+        "multicast::cluster [%r1], [%rd1, {%r2}], [%r3], %h1",
+        "cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes "
+        "[%r1], [%rd1, {%r2,%r2,%r2,%r2,%r2}], [%r3]",
+        "cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group [%rd1, "
+        "{%r2,%r2,%r2,%r2,%r2}], [%r3]",
+        "cp.async.bulk.prefetch.tensor.3d.L2.global.im2col::w [%rd1, {%r2,%r2,%r2}], {%h1,%h2}",
         "cp.reduce.async.bulk.global.shared::cta.bulk_group.min.f16 [%rd1], [%r1], %r2",
         "multimem.ld_reduce.relaxed.gpu.global.add.u32 %r1, [%rd1]",
         "multimem.red.relaxed.gpu.global.add.u32 [%rd1], %r1",

@@ -381,7 +381,7 @@ static void decode_instr(struct sim_decoder *decoder, const struct ptx_instr *in
         sim_choose_move,    sim_choose_integer, sim_choose_float,   sim_choose_half,
         sim_choose_convert, sim_choose_compare, sim_choose_atomic,  sim_choose_warp,
         sim_choose_texture, sim_choose_surface, sim_choose_video,   sim_choose_async,
-        sim_choose_matrix,  sim_choose_cluster, sim_choose_remote,
+        sim_choose_matrix,  sim_choose_cluster, sim_choose_remote,  sim_choose_tensor,
     };
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
         if (families[i](decoder, instr, op))

@@ -34,6 +34,8 @@ bool sim_choose_matrix(struct sim_decoder *decoder, const struct ptx_instr *inst
                        struct sim_uop *op);
 bool sim_choose_async(struct sim_decoder *decoder, const struct ptx_instr *instr,
                       struct sim_uop *op);
+bool sim_choose_tensor(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                       struct sim_uop *op);
 bool sim_choose_stack(struct sim_decoder *decoder, const struct ptx_instr *instr,
                       struct sim_uop *op);
 bool sim_choose_video(struct sim_decoder *decoder, const struct ptx_instr *instr,

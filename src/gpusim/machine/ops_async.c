@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "access.h"
+#include "async.h"
 #include "cluster.h"
 #include "families.h"
 #include "mbarrier.h"
@@ -300,19 +301,30 @@ static bool place_target(struct sim_warp *warp, const struct bulk *bulk, uint32_
                            lane, rank, to);
 }
 
+static bool complete(struct sim_warp *warp, const struct sim_uop *op, const struct sim_uop *barrier,
+                     int lane, int rank, uint32_t bytes)
+{
+    unsigned char *word;
+    return place_word(warp, barrier, 8, ACCESS_ATOMIC, lane, rank, &word) &&
+           sim_mbarrier_complete(warp, op, lane, word, bytes);
+}
+
+bool sim_async_complete(struct sim_warp *warp, const struct sim_uop *op,
+                        const struct sim_uop *barrier, int lane, uint32_t bytes)
+{
+    return complete(warp, op, barrier, lane, AS_GIVEN, bytes);
+}
+
 // Writes the bytes and reports them to the barrier.
 static bool deliver(struct sim_warp *warp, const struct sim_uop *op, int lane, int rank,
                     unsigned char *to, const unsigned char *from, uint32_t bytes)
 {
     const struct bulk *bulk = op->extra;
-    unsigned char *word;
     if (bytes && bulk->reduces)
         sim_atomic_reduce(&bulk->reduction, to, from, bytes, bulk->to.space == PTX_SPACE_GLOBAL);
     else if (bytes)
         memmove(to, from, bytes);
-    return !bulk->has_barrier ||
-           (place_word(warp, &bulk->barrier, 8, ACCESS_ATOMIC, lane, rank, &word) &&
-            sim_mbarrier_complete(warp, op, lane, word, bytes));
+    return !bulk->has_barrier || complete(warp, op, &bulk->barrier, lane, rank, bytes);
 }
 
 static bool copy_lane(struct sim_warp *warp, const struct sim_uop *op, int lane, uint32_t bytes)

@@ -282,6 +282,63 @@ void sim_texture_remove(struct sim_device *device, const struct sim_texture *tex
 
 #define SIM_TEXTURE_MAGIC 0x544C4754u
 
+// --- Tensor maps ---------------------------------------------------------------------------------
+
+enum { SIM_TENSOR_RANK = 5, SIM_TENSOR_PIXEL_RANK = 3 };
+enum sim_tensor_mode { SIM_TENSOR_NONE, SIM_TENSOR_TILED, SIM_TENSOR_IM2COL };
+
+// Types of elements, in the numbers of PTX (tensormap.replace).
+enum sim_tensor_type {
+    SIM_TENSOR_U8,
+    SIM_TENSOR_U16,
+    SIM_TENSOR_U32,
+    SIM_TENSOR_S32,
+    SIM_TENSOR_U64,
+    SIM_TENSOR_S64,
+    SIM_TENSOR_F16,
+    SIM_TENSOR_F32,
+    SIM_TENSOR_F32_FTZ,
+    SIM_TENSOR_F64,
+    SIM_TENSOR_BF16,
+    SIM_TENSOR_TF32,
+    SIM_TENSOR_TF32_FTZ,
+    SIM_TENSOR_TYPES,
+};
+
+// How copies permute what they write to shared memory, by units of some bytes within a span.
+enum sim_tensor_swizzle {
+    SIM_SWIZZLE_NONE,
+    SIM_SWIZZLE_32,
+    SIM_SWIZZLE_64,
+    SIM_SWIZZLE_128,            // 16-byte units
+    SIM_SWIZZLE_128_BY_32,      // 32-byte units
+    SIM_SWIZZLE_128_BY_32_FLIP, // and the halves of each 16 bytes change places in every other line
+    SIM_SWIZZLE_128_BY_64,
+};
+
+// What a CUtensorMap holds. The address comes first, as in NVIDIA's maps. Its bytes are copied by
+// programs, as arguments of kernels for example, and kernels replace members (tensormap.replace).
+struct sim_tensor_map {
+    uint64_t address;
+    uint32_t magic;                       // SIM_TENSOR_MAGIC
+    uint32_t size[SIM_TENSOR_RANK];       // in elements, innermost first; 0 means 2^32
+    uint64_t stride[SIM_TENSOR_RANK - 1]; // in bytes, of all dimensions but the innermost
+    uint16_t box[SIM_TENSOR_RANK];        // of tiles
+    uint16_t channels, pixels; // of im2col: elements along dimension 0, and along the others
+    int16_t lower[SIM_TENSOR_PIXEL_RANK], upper[SIM_TENSOR_PIXEL_RANK]; // corners, width first
+    uint8_t step[SIM_TENSOR_RANK]; // between elements that are copied
+    uint8_t rank;
+    uint8_t mode;       // enum sim_tensor_mode
+    uint8_t type;       // enum sim_tensor_type
+    uint8_t interleave; // 0, or the bytes of a slice of channels
+    uint8_t swizzle;    // enum sim_tensor_swizzle
+    bool fills_nan;     // elements outside are a NaN instead of 0
+};
+
+#define SIM_TENSOR_MAGIC 0x544D5347u
+enum { SIM_TENSOR_MAP_BYTES = 128 };
+_Static_assert(sizeof(struct sim_tensor_map) <= SIM_TENSOR_MAP_BYTES, "a CUtensorMap");
+
 // --- Threads -------------------------------------------------------------------------------------
 
 // pthread_create() for threads of the simulator: signals sent to the program are blocked in them,

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// What asynchronous copies (ops_tensor.c) use of barriers in memory (ops_async.c).
+#ifndef GLINT_GPUSIM_MACHINE_ASYNC_H
+#define GLINT_GPUSIM_MACHINE_ASYNC_H
+
+#include "machine.h"
+
+// Tells the mbarrier at the lane's address of `barrier` that `bytes` bytes have arrived. Only that
+// lane is active. Returns false if the launch has failed.
+bool sim_async_complete(struct sim_warp *warp, const struct sim_uop *op,
+                        const struct sim_uop *barrier, int lane, uint32_t bytes);
+
+#endif
