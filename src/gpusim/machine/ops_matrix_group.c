@@ -314,7 +314,7 @@ static void multiply(struct sim_warp *warp, const struct group_product *product,
 
 static enum sim_step multiply_group(struct sim_warp *warp, const struct sim_uop *op)
 {
-    row_bytes a[WARP_ROWS], b[MOST_ROWS];
+    row_bytes a[WARP_ROWS] = {{0}}, b[MOST_ROWS] = {{0}};
     if (!sim_warp_together(warp, op, ALL_LANES))
         return STEP_STOP;
     if (warp->mask != ALL_LANES || (warp->index | (GROUP_WARPS - 1)) >= warp->block->warp_count)
