@@ -69,7 +69,7 @@ struct comparison {
 __attribute__((noinline)) static void unwind_here(struct stack_unwind *unwind,
                                                   struct stack_unwind_path *path)
 {
-    stack_unwind_from(unwind, UNWIND_CALLER, path);
+    stack_unwind_from(unwind, UNWIND_CALLER, path, NULL);
     __asm__ volatile(""); // prevents a tail call, which would remove the frame
 }
 
@@ -573,6 +573,28 @@ static uint32_t number_at(struct telling *telling, uint64_t seed, unsigned depth
     return telling->numbered.number;
 }
 
+// Paths are compared by the words that a walk has read, of which these have up to a hundred.
+static void deep_paths_in_turn_keep_their_numbers(void **state)
+{
+    (void)state;
+    enum { SEEDS = 3, ROUNDS = 4 };
+    struct telling telling;
+    telling_init(&telling, 1 << 16);
+    for (unsigned depth = 10; depth <= 50; depth += 4) {
+        uint32_t seen[SEEDS] = {0};
+        for (unsigned i = 0; i < SEEDS * ROUNDS; i++) {
+            const unsigned seed = i % SEEDS;
+            const uint32_t number = number_at(&telling, 100 * depth + seed, depth);
+            assert_int_not_equal(number, 0);
+            assert_true(i < SEEDS || number == seen[seed]);
+            for (unsigned other = 0; other < seed; other++)
+                assert_int_not_equal(number, seen[other]);
+            seen[seed] = number;
+        }
+    }
+    telling_fini(&telling);
+}
+
 static void equal_paths_are_one_number_and_told_once(void **state)
 {
     (void)state;
@@ -770,6 +792,7 @@ int main(void)
         cmocka_unit_test(garbage_tables_never_crash),
         cmocka_unit_test(the_same_place_by_another_way_is_another_path),
         cmocka_unit_test(unloaded_libraries_are_forgotten),
+        cmocka_unit_test(deep_paths_in_turn_keep_their_numbers),
         cmocka_unit_test(equal_paths_are_one_number_and_told_once),
         cmocka_unit_test(a_full_ring_gives_no_number_until_there_is_room),
         cmocka_unit_test(errno_and_the_heap_are_left_alone),

@@ -39,7 +39,7 @@ void guard_host_allocated(const void *address, size_t bytes, uint8_t kind,
                                 .bytes = bytes,
                                 .time_ns = clock_ns(),
                                 .kind = kind};
-    stack_unwind_from(&guard_state.walker, caller, &path);
+    stack_unwind_from(&guard_state.walker, caller, &path, NULL);
     block.depth = path.depth < BLOCKS_FRAMES ? path.depth : BLOCKS_FRAMES;
     block.truncated = path.truncated || path.depth > BLOCKS_FRAMES;
     memcpy(block.frames, path.pc, block.depth * sizeof(block.frames[0]));

@@ -25,20 +25,13 @@ enum { NODES_MOST_BYTES = 128 << 20, NODES_LEAST_BYTES = 1 << 20 };
 // A path that was walked, by where it began. Any thread may write it. What was read is invalid if
 // the version is odd, or has changed meanwhile.
 struct recall {
-    _Atomic uint32_t version, number, load_count, moving_count;
-    _Atomic uint16_t python; // as in the node
+    _Atomic uint32_t version, number; // number 0: nothing is kept
+    _Atomic uint16_t python;          // as in the node
     _Atomic uint64_t pc, sp, fp;
-    _Atomic bool needs_fp;
-    struct {
-        _Atomic uint64_t place, value; // words of the stack, counted from sp
-    } loads[UNWIND_LOADS];
-    struct {
-        _Atomic uint64_t pc;
-        _Atomic uint32_t image;
-    } moving[UNWIND_MOVING];
+    struct stack_unwind_notes notes;
 };
 
-enum { RECALLS = 256, INTERPRETERS = 4 };
+enum { RECALLS = 1024, INTERPRETERS = 4 };
 
 // An interpreter, by its image. One that is unloaded and loaded again is another.
 struct interpreter {
@@ -310,9 +303,9 @@ __attribute__((no_sanitize_address)) static inline bool are_same(const struct re
     const uint64_t count = (bounds.high - sp) / sizeof(*words);
     uint64_t differences = 0;
     for (uint32_t i = 0; i < loads; i++) {
-        const uint64_t place = READ(recall->loads[i].place);
+        const uint64_t place = READ(recall->notes.loads[i].place);
         const bool good = place < count;
-        differences |= (words[good ? place : 0] ^ READ(recall->loads[i].value)) | !good;
+        differences |= (words[good ? place : 0] ^ READ(recall->notes.loads[i].value)) | !good;
     }
     return !differences;
 }
@@ -321,12 +314,12 @@ __attribute__((no_sanitize_address)) static inline bool are_same(const struct re
 static __attribute__((noinline)) bool are_there(struct stack_table *table, struct recall *recall,
                                                 uint32_t version)
 {
-    const uint32_t moving = READ(recall->moving_count);
+    const uint32_t moving = READ(recall->notes.moving_count);
     uint32_t images[UNWIND_MOVING];
     uint64_t pcs[UNWIND_MOVING];
     for (uint32_t i = 0; i < moving && i < UNWIND_MOVING; i++) {
-        images[i] = READ(recall->moving[i].image);
-        pcs[i] = READ(recall->moving[i].pc);
+        images[i] = READ(recall->notes.moving[i].image);
+        pcs[i] = READ(recall->notes.moving[i].pc);
     }
     if (version_after_reading(recall) != version)
         return false;
@@ -349,9 +342,10 @@ static inline struct native recalled(struct stack_table *table,
     const struct native none = {0, 0};
     struct recall *recall = recall_of(table, from);
     const uint32_t version = atomic_load_explicit(&recall->version, memory_order_acquire);
-    const uint32_t loads = READ(recall->load_count), moving = READ(recall->moving_count);
+    const struct stack_unwind_notes *notes = &recall->notes;
+    const uint32_t loads = READ(notes->load_count), moving = READ(notes->moving_count);
     if (version % 2 || !loads || loads > UNWIND_LOADS || READ(recall->pc) != from->pc ||
-        READ(recall->sp) != from->sp || (READ(recall->needs_fp) && READ(recall->fp) != from->fp) ||
+        READ(recall->sp) != from->sp || (READ(notes->needs_fp) && READ(recall->fp) != from->fp) ||
         !are_same(recall, loads, from->sp))
         return none;
     const struct native native = {READ(recall->number), READ(recall->python)};
@@ -363,33 +357,34 @@ static inline struct native recalled(struct stack_table *table,
 // Release: must not be visible before the version is odd.
 #define WRITE(field, value) atomic_store_explicit(&(field), value, memory_order_release)
 
-static void keep_recall(struct stack_table *table, const struct stack_unwind_registers *from,
-                        const struct stack_unwind_path *path, const struct stack_node *node)
+// Reserves the place of the path for a walk, whose notes go there; NULL: another thread writes it,
+// or a signal handler has interrupted that.
+static struct recall *begin_recall(struct stack_table *table,
+                                   const struct stack_unwind_registers *from)
 {
     struct recall *recall = recall_of(table, from);
     uint32_t version = READ(recall->version);
-    if (path->truncated || path->slow || path->load_count > UNWIND_LOADS ||
-        path->moving_count > UNWIND_MOVING || version % 2 ||
+    if (version % 2 ||
         !atomic_compare_exchange_strong_explicit(&recall->version, &version, version + 1,
                                                  memory_order_acq_rel, memory_order_relaxed))
-        return;
+        return NULL;
+    WRITE(recall->number, 0);
     WRITE(recall->pc, from->pc);
     WRITE(recall->sp, from->sp);
     WRITE(recall->fp, from->fp);
-    WRITE(recall->needs_fp, path->needs_fp);
-    WRITE(recall->load_count, path->load_count);
-    WRITE(recall->moving_count, path->moving_count);
-    WRITE(recall->number, node->number);
-    WRITE(recall->python, node->python);
-    for (uint32_t i = 0; i < path->load_count; i++) {
-        WRITE(recall->loads[i].place, (path->loads[i].address - from->sp) / sizeof(uint64_t));
-        WRITE(recall->loads[i].value, path->loads[i].value);
+    return recall;
+}
+
+// Keeps the node's number, if the notes are all that determines the path.
+static void end_recall(struct recall *recall, const struct stack_unwind_path *path,
+                       const struct stack_node *node)
+{
+    if (node && !path->truncated && !path->slow && READ(recall->notes.load_count) <= UNWIND_LOADS &&
+        READ(recall->notes.moving_count) <= UNWIND_MOVING) {
+        WRITE(recall->number, node->number);
+        WRITE(recall->python, node->python);
     }
-    for (uint32_t i = 0; i < path->moving_count; i++) {
-        WRITE(recall->moving[i].pc, path->pc[path->moving[i]]);
-        WRITE(recall->moving[i].image, path->image[path->moving[i]]);
-    }
-    atomic_store_explicit(&recall->version, version + 2, memory_order_release);
+    atomic_store_explicit(&recall->version, READ(recall->version) + 1, memory_order_release);
 }
 
 static struct stack_node *told_node(struct stack_table *table, struct event_ring *ring,
@@ -415,12 +410,12 @@ static __attribute__((noinline)) struct native walked(struct stack_table *table,
                                                       const struct stack_unwind_registers *from)
 {
     struct stack_unwind_path path;
-    stack_unwind_from(&table->unwind, *from, &path);
+    struct recall *recall = begin_recall(table, from);
+    stack_unwind_from(&table->unwind, *from, &path, recall ? &recall->notes : NULL);
     struct stack_node *node = told_node(table, ring, &path);
-    if (!node)
-        return (struct native){0, 0};
-    keep_recall(table, from, &path, node);
-    return (struct native){node->number, node->python};
+    if (recall)
+        end_recall(recall, &path, node);
+    return node ? (struct native){node->number, node->python} : (struct native){0, 0};
 }
 
 uint32_t stack_from(struct stack_table *table, struct event_ring *ring,
@@ -460,7 +455,7 @@ uint32_t stack_of(struct stack_table *table, struct event_ring *ring, const uint
 void stack_walk(struct stack_table *table, struct stack_unwind_registers from,
                 struct stack_unwind_path *path)
 {
-    stack_unwind_from(&table->unwind, from, path);
+    stack_unwind_from(&table->unwind, from, path, NULL);
 }
 
 const struct stack_images *stack_images(const struct stack_table *table)

@@ -227,7 +227,7 @@ static __attribute__((noinline)) struct step find_step(struct stack_unwind *unwi
 }
 
 // How many verified images a walk remembers. If it passes more, some are verified again.
-enum { SURE = 8 };
+enum { SURE = 16 };
 struct sure {
     uint16_t image[SURE];
     unsigned next;
@@ -259,50 +259,64 @@ static inline struct step step_at(struct stack_unwind *unwind, struct sure *sure
 struct registers {
     uint64_t pc, sp, fp;
     bool fp_lost;
-    bool fp_noted;    // it was used, and the path says so
+    bool fp_noted;    // it was used, and the notes say so
     uint64_t fp_from; // address from which it was read; 0: the path began with it
     uint64_t link;    // link register, if the path begins in an interrupted function; else 0
 };
 
-static inline void note(struct stack_unwind_path *path, uint64_t address, uint64_t value)
+// Release: a thread that has seen that the notes change must not see less than that.
+#define NOTE(field, value) atomic_store_explicit(&(field), value, memory_order_release)
+#define NOTED(field)       atomic_load_explicit(&(field), memory_order_relaxed)
+
+static inline void note(struct stack_unwind_notes *notes, const struct stack_unwind_bounds *bounds,
+                        uint64_t address, uint64_t value)
 {
-    if (path->load_count < UNWIND_LOADS)
-        path->loads[path->load_count] = (struct stack_unwind_load){address, value};
-    path->load_count++;
+    if (!notes)
+        return;
+    const uint32_t count = NOTED(notes->load_count);
+    if (count < UNWIND_LOADS) {
+        NOTE(notes->loads[count].place, (address - bounds->low) / sizeof(value));
+        NOTE(notes->loads[count].value, value);
+    }
+    NOTE(notes->load_count, count + 1);
 }
 
-static inline bool load(struct stack_unwind_path *path, const struct stack_unwind_bounds *bounds,
+static inline bool load(struct stack_unwind_notes *notes, const struct stack_unwind_bounds *bounds,
                         uint64_t address, uint64_t *value)
 {
     if (!stack_unwind_read(bounds, address, value))
         return false;
-    note(path, address, *value);
+    note(notes, bounds, address, *value);
     return true;
 }
 
-// Notes the image of the path's last frame.
-static inline void note_image(struct stack_unwind_path *path)
+// Notes the image of a frame.
+static inline void note_image(struct stack_unwind_notes *notes, uint64_t pc, uint16_t image)
 {
-    const uint32_t at = path->depth - 1;
-    const uint32_t count = path->moving_count < UNWIND_MOVING ? path->moving_count : UNWIND_MOVING;
-    for (uint32_t i = 0; i < count; i++)
-        if (path->image[path->moving[i]] == path->image[at])
+    if (!notes)
+        return;
+    const uint32_t count = NOTED(notes->moving_count);
+    for (uint32_t i = 0; i < count && i < UNWIND_MOVING; i++)
+        if (NOTED(notes->moving[i].image) == image)
             return;
-    if (path->moving_count < UNWIND_MOVING)
-        path->moving[path->moving_count] = at;
-    path->moving_count++;
+    if (count < UNWIND_MOVING) {
+        NOTE(notes->moving[count].pc, pc);
+        NOTE(notes->moving[count].image, image);
+    }
+    NOTE(notes->moving_count, count + 1);
 }
 
 // A frame pointer often holds an unrelated value, so it is noted only if a rule uses it.
-static inline void note_fp(struct stack_unwind_path *path, struct registers *registers)
+static inline void note_fp(struct stack_unwind_notes *notes,
+                           const struct stack_unwind_bounds *bounds, struct registers *registers)
 {
     if (registers->fp_noted)
         return;
     registers->fp_noted = true;
     if (registers->fp_from)
-        note(path, registers->fp_from, registers->fp);
-    else
-        path->needs_fp = true;
+        note(notes, bounds, registers->fp_from, registers->fp);
+    else if (notes)
+        NOTE(notes->needs_fp, true);
 }
 
 static uint64_t without_signature(uint64_t address)
@@ -319,17 +333,17 @@ static uint64_t without_signature(uint64_t address)
 // Advances to the caller's registers. Returns false if the values there cannot belong to a stack.
 static inline bool step_out(const struct stack_cfi_rule *rule,
                             const struct stack_unwind_bounds *bounds,
-                            struct stack_unwind_path *path, struct registers *registers)
+                            struct stack_unwind_notes *notes, struct registers *registers)
 {
     if (rule->kind != CFI_SP || rule->fp == CFI_FP_AT_FP)
-        note_fp(path, registers);
+        note_fp(notes, bounds, registers);
     uint64_t base = rule->kind == CFI_SP ? registers->sp : registers->fp;
     uint64_t cfa = base + (uint64_t)(int64_t)rule->cfa_offset;
-    if (rule->kind == CFI_FP_DEREF && !load(path, bounds, cfa, &cfa))
+    if (rule->kind == CFI_FP_DEREF && !load(notes, bounds, cfa, &cfa))
         return false;
     uint64_t ra;
     if (cfa <= registers->sp || cfa > bounds->high || cfa % 8 ||
-        !load(path, bounds, cfa + (uint64_t)(int64_t)rule->ra_offset, &ra))
+        !load(notes, bounds, cfa + (uint64_t)(int64_t)rule->ra_offset, &ra))
         return false;
     if (rule->fp == CFI_FP_AT_CFA || rule->fp == CFI_FP_AT_FP) {
         registers->fp_from =
@@ -348,7 +362,7 @@ static inline bool step_out(const struct stack_cfi_rule *rule,
 enum ending { COMPLETE, TRUNCATED, NEEDS_LIBGCC };
 
 static enum ending walk(struct stack_unwind *unwind, struct registers registers,
-                        struct stack_unwind_path *path)
+                        struct stack_unwind_path *path, struct stack_unwind_notes *notes)
 {
     const struct stack_unwind_bounds bounds = stack_unwind_bounds_from(registers.sp);
     if (bounds.high < bounds.low + sizeof(uint64_t))
@@ -361,7 +375,7 @@ static enum ending walk(struct stack_unwind *unwind, struct registers registers,
         path->image[path->depth] = step.image;
         path->pc[path->depth++] = registers.pc;
         if (!step.stays)
-            note_image(path);
+            note_image(notes, registers.pc, step.image);
         switch ((enum stack_cfi_kind)step.rule.kind) {
         case CFI_END: return COMPLETE;
         case CFI_LINK:
@@ -380,7 +394,7 @@ static enum ending walk(struct stack_unwind *unwind, struct registers registers,
             break;
         case CFI_SP: break;
         }
-        if (!step_out(&step.rule, &bounds, path, &registers))
+        if (!step_out(&step.rule, &bounds, notes, &registers))
             return TRUNCATED;
         if (!registers.pc)
             return COMPLETE;
@@ -423,14 +437,23 @@ static __attribute__((noinline)) void walk_slowly(struct stack_unwind *unwind, u
     _Unwind_Backtrace(take_frame, &backtrace);
 }
 
-void stack_unwind_from(struct stack_unwind *unwind, struct stack_unwind_registers from,
-                       struct stack_unwind_path *path)
+static void clear(struct stack_unwind_path *path, struct stack_unwind_notes *notes)
 {
-    path->depth = path->load_count = path->moving_count = 0;
+    path->depth = 0;
     path->slow = false;
-    path->needs_fp = false;
+    if (!notes)
+        return;
+    NOTE(notes->needs_fp, false);
+    NOTE(notes->load_count, 0);
+    NOTE(notes->moving_count, 0);
+}
+
+void stack_unwind_from(struct stack_unwind *unwind, struct stack_unwind_registers from,
+                       struct stack_unwind_path *path, struct stack_unwind_notes *notes)
+{
+    clear(path, notes);
     enum ending ending =
-        walk(unwind, (struct registers){.pc = from.pc, .sp = from.sp, .fp = from.fp}, path);
+        walk(unwind, (struct registers){.pc = from.pc, .sp = from.sp, .fp = from.fp}, path, notes);
     path->truncated = ending != COMPLETE;
     if (ending == NEEDS_LIBGCC)
         walk_slowly(unwind, from.pc, path);
@@ -440,12 +463,10 @@ void stack_unwind_from(struct stack_unwind *unwind, struct stack_unwind_register
 void stack_unwind_interrupted(struct stack_unwind *unwind, struct stack_unwind_registers from,
                               uint64_t link, struct stack_unwind_path *path)
 {
-    path->depth = path->load_count = path->moving_count = 0;
-    path->slow = false;
-    path->needs_fp = false;
+    clear(path, NULL);
     enum ending ending =
         walk(unwind, (struct registers){.pc = from.pc, .sp = from.sp, .fp = from.fp, .link = link},
-             path);
+             path, NULL);
     path->truncated = ending != COMPLETE;
     if (ending != NEEDS_LIBGCC)
         return;

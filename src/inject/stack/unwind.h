@@ -16,8 +16,8 @@ enum {
     UNWIND_SETS = 2048,
     UNWIND_WAYS = 4,
     UNWIND_MOST = 128,
-    UNWIND_LOADS = 48,
-    UNWIND_MOVING = 4
+    UNWIND_LOADS = 160,
+    UNWIND_MOVING = 16
 };
 
 // One address and its rule, packed. The check word is computed from all other words and the
@@ -35,8 +35,19 @@ struct stack_unwind {
     _Alignas(64) struct stack_unwind_entry entries[UNWIND_SETS][UNWIND_WAYS];
 };
 
-struct stack_unwind_load { // a word of the stack
-    uint64_t address, value;
+// What a walk has read. The same registers and words yield the same path, if it is not truncated
+// and the images on it are still loaded. Other threads may read it meanwhile.
+struct stack_unwind_notes {
+    _Atomic bool needs_fp;             // the initial frame pointer was used
+    _Atomic uint32_t load_count;       // may exceed the room
+    _Atomic uint32_t moving_count;     // may exceed it, too
+    struct {                           // words of the stack
+        _Atomic uint64_t place, value; // counted from the initial stack pointer
+    } loads[UNWIND_LOADS];
+    struct { // one address for each image that may be unloaded
+        _Atomic uint64_t pc;
+        _Atomic uint32_t image;
+    } moving[UNWIND_MOVING];
 };
 
 struct stack_unwind_path {
@@ -45,13 +56,6 @@ struct stack_unwind_path {
     bool slow;                   // libgcc's unwinder found it
     uint64_t pc[UNWIND_MOST];    // return addresses, innermost first
     uint16_t image[UNWIND_MOST]; // number of the image of each; 0: none
-    // What the walk has read. The same registers and words yield the same path, if it is not
-    // truncated and the images on it are still loaded.
-    bool needs_fp;       // it used the initial frame pointer
-    uint32_t load_count; // may exceed the room
-    struct stack_unwind_load loads[UNWIND_LOADS];
-    uint32_t moving_count;          // may exceed the room, too
-    uint32_t moving[UNWIND_MOVING]; // indices in the path, one for each image that may be unloaded
 };
 
 // Where a path begins: the registers that a function's caller has when the function returns.
@@ -67,9 +71,10 @@ struct stack_unwind_registers {
                                      .fp = *(const uint64_t *)__builtin_frame_address(0)})
 
 // Fills the path; its first address is that of `from`. Does not use the program's allocator. Reads
-// only the part of the stack above that frame, whatever values it finds there. Keeps errno.
+// only the part of the stack above that frame, whatever values it finds there. Keeps errno. Fills
+// the notes, unless that is NULL.
 void stack_unwind_from(struct stack_unwind *unwind, struct stack_unwind_registers from,
-                       struct stack_unwind_path *path);
+                       struct stack_unwind_path *path, struct stack_unwind_notes *notes);
 
 // Does the same from a signal handler, for the function that the signal interrupted. `from` has its
 // registers, but pc is one byte after the start of the instruction, as if it were a return address.
