@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures glint merge and the report of the job profile, with the targets. bench_merge [RANKS
-// [CALLS]] writes profiles of a synthetic job (tests/job/ranks.h) into a folder in the current one
-// and removes it. Without arguments: 100 and 1,000 ranks of 10,000 calls.
+// Measures glint merge and the report and the page of the job profile, with the targets.
+// bench_merge [RANKS [CALLS]] writes profiles of a synthetic job (tests/job/ranks.h) into a folder
+// in the current one and removes it. Without arguments: 100 and 1,000 ranks of 10,000 calls.
+// bench_merge scale: 1,000 and 10,000 ranks of 1,000 calls, whose times for a profile should be
+// equal. That takes 5 GB of the disk.
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -62,6 +64,20 @@ static uint64_t report(const struct work *work)
     return bytes;
 }
 
+// Returns 0 if glint was built without the page.
+static uint64_t page(const struct work *work)
+{
+    struct base_error error = {0};
+    struct profile *profile;
+    uint64_t bytes = 0;
+    (void)work;
+    check(profile_open_job(job, &profile, &error), &error);
+    const enum base_code code = report_job_html(profile, NULL, folder, count_bytes, &bytes, &error);
+    check(code == BASE_UNSUPPORTED ? BASE_OK : code, &error);
+    profile_close(profile);
+    return bytes;
+}
+
 // Runs in a child process, so that the peak memory is that of the work and its processes.
 static void measure(const char *name, uint64_t (*run)(const struct work *work),
                     const struct work *work, const char *wanted)
@@ -79,10 +95,11 @@ static void measure(const char *name, uint64_t (*run)(const struct work *work),
                                    (double)children.ru_utime.tv_usec / 1e6 +
                                    (double)children.ru_stime.tv_sec +
                                    (double)children.ru_stime.tv_usec / 1e6;
-        printf("%-8s %8.2f s (%.2f s of processors), %4.0f MB, of a process %4.0f MB, %llu "
-               "bytes%s\n",
-               name, took.clock_s, processor_s, (double)own.ru_maxrss / 1000,
-               (double)children.ru_maxrss / 1000, (unsigned long long)bytes, wanted);
+        printf("%-8s %8.2f s (%.2f s of processors, %.2f ms for a profile), %4.0f MB, of a process "
+               "%4.0f MB, %llu bytes%s\n",
+               name, took.clock_s, processor_s, processor_s * 1000 / (double)work->ranks,
+               (double)own.ru_maxrss / 1000, (double)children.ru_maxrss / 1000,
+               (unsigned long long)bytes, wanted);
         fflush(stdout);
         _exit(0);
     }
@@ -114,6 +131,7 @@ static void run(uint32_t ranks, uint64_t calls)
     measure("merge", merge_all, &work,
             is_target ? "; wanted: at most 60 s and 300 MB on two cores" : "");
     measure("text", report, &work, is_target ? "; wanted: at most 3 s" : "");
+    measure("page", page, &work, "; wanted: at most 8000000 bytes");
     for (uint32_t rank = 0; rank < ranks; rank++)
         unlink(work.paths[rank]);
     unlink(job);
@@ -123,6 +141,11 @@ static void run(uint32_t ranks, uint64_t calls)
 
 int main(int argc, char **argv)
 {
+    if (argc == 2 && strcmp(argv[1], "scale") == 0) {
+        run(1000, 1000);
+        run(10000, 1000);
+        return 0;
+    }
     const uint64_t calls = argc > 2 ? strtoull(argv[2], NULL, 10) : CALLS;
     if (argc > 1) {
         run((uint32_t)strtoul(argv[1], NULL, 10), calls);
