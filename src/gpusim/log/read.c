@@ -283,7 +283,7 @@ static enum base_code read_copy(struct gpusim_log *log, struct input *in,
     enum base_code code = read_rows(log, in, &copy->to, error);
     if (code == BASE_OK)
         code = read_rows(log, in, &copy->from, error);
-    uint64_t has_bytes = get_number(in), rows, bytes;
+    uint64_t has_bytes = get_number(in), rows = 0, bytes = 0;
     in->bad |= has_bytes > 1 || !rows_fit(&copy->to, copy->width, copy->height, copy->depth) ||
                !rows_fit(&copy->from, copy->width, copy->height, copy->depth) ||
                __builtin_mul_overflow(copy->height, copy->depth, &rows) ||
