@@ -271,6 +271,7 @@ static bool place_word(struct sim_warp *warp, const struct sim_uop *op, uint32_t
     struct sim_access access;
     sim_access_addresses(warp, op, access.address);
     if (rank != AS_GIVEN)
+        // cppcheck-suppress uninitvar // sim_access_addresses fills them all
         access.address[lane] = sim_cluster_place((uint32_t)rank, access.address[lane]);
     if (!sim_access_given(warp, op, bytes, kind, &access))
         return false;
@@ -285,6 +286,7 @@ static bool place(struct sim_warp *warp, const struct sim_uop *op, uint32_t byte
     sim_access_addresses(warp, op, access.address);
     if (!place_word(warp, op, bytes, kind, lane, rank, out))
         return false;
+    // cppcheck-suppress uninitvar
     if (access.address[lane] % 16) {
         sim_warp_fault(warp, op, SIM_FAULT_MISALIGNED, lane,
                        "address 0x%llx is not a multiple of 16",
