@@ -57,6 +57,7 @@ static void expect_clusters(unsigned blocks, unsigned size)
         assert_int_equal(testing_read(c.memory + 4 * i), size * 100 + i % size);
     assert_int_equal(testing_read(c.memory + 4 * blocks), 0);
     assert_ok(cuMemsetD32_v2(c.memory, 0, 1024));
+    assert_ok(cuCtxSynchronize());
 }
 
 static void launches_have_the_clusters_that_they_ask_for(void **state)
@@ -108,6 +109,9 @@ static int attribute_of(CUfunction function, CUfunction_attribute attribute)
 static void functions_have_attributes_of_clusters(void **state)
 {
     (void)state;
+    int has_clusters = 0;
+    assert_ok(cuDeviceGetAttribute(&has_clusters, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, t.device));
+    assert_int_equal(has_clusters, 1);
     assert_ok(cuMemsetD32_v2(c.memory, 0, 1024));
     assert_int_equal(attribute_of(c.two, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH), 2);
     assert_int_equal(attribute_of(c.two, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH), 1);
@@ -190,7 +194,7 @@ static void captured_launches_keep_their_clusters(void **state)
     CUgraph graph;
     CUgraphExec exec;
     assert_ok(cuMemsetD32_v2(c.memory, 0, 1024));
-    assert_ok(cuCtxSynchronize()); // the stream does not wait for the set
+    assert_ok(cuCtxSynchronize()); // the stream does not wait for the fill
     assert_ok(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     assert_ok(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
     assert_ok(launch(c.any, 12, 6, stream));

@@ -66,6 +66,7 @@ static int look(const struct device *is)
         {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_HEIGHT, 65536},
         {CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 1},
         {CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, 1},
+        {CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, is->major >= 9},
     };
     char name[64];
     size_t bytes, free_bytes, total;

@@ -146,6 +146,9 @@ static void compare_ring(memory &all, unsigned size)
 
 static void launches()
 {
+    cudaDeviceProp properties;
+    CHECK(cudaGetDeviceProperties(&properties, 0));
+    printf("clusters: %d\n", properties.clusterLaunch);
     memory all = prepare();
     cudaLaunchAttribute attribute;
     histogram_of_four<<<8, THREADS, BINS / 4 * sizeof(unsigned)>>>(all.input, WORDS, all.bins);

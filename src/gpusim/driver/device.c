@@ -145,6 +145,7 @@ static int attribute_of(const struct driver_device *device, CUdevice_attribute a
     case CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE: return is_ampere ? 134217728 : 0;
     case CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK:
         return (int)preset->reserved_shared_per_block;
+    case CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH: return preset->major >= 9;
     case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID: return (int)bus_of(device);
     case CU_DEVICE_ATTRIBUTE_GPU_PCI_DEVICE_ID: return (int)preset->pci_device_id;
     case CU_DEVICE_ATTRIBUTE_GPU_PCI_SUBSYSTEM_ID: // the board's vendor: known for one preset
