@@ -157,6 +157,13 @@ static struct place from_mixed(struct writer *writer)
     place.after = least(256, global.after);
     const unsigned other = fresh(writer, 'd'), third = fresh(writer, 'd');
     put(writer, "mov.u64 %%d%u, tile; cvta.shared.u64 %%d%u, %%d%u;", other, other, other);
+    if (has(writer, FEATURE_CLUSTERS)) {
+        const unsigned rank = fresh(writer, 'r');
+        put(writer, "mov.u32 %%r%u, %%cluster_ctarank; selp.u32 %%r%u, 0, %%r%u, %%p%u;", rank,
+            rank, rank, take_condition(writer));
+        put(writer, "xor.b32 %%r%u, %%r%u, 1; mapa.u64 %%d%u, %%d%u, %%r%u;", rank, rank, other,
+            other, rank);
+    }
     place.local = below(writer, 2);
     if (place.local) {
         put(writer, "mov.u64 %%d%u, mine; cvta.local.u64 %%d%u, %%d%u;", third, third, third);

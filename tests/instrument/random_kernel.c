@@ -10,7 +10,7 @@
 const char *const random_features[FEATURES] = {
     "loops",   "while",    "branches", "guards", "returns",  "functions", "vectors",   "types",
     "atomics", "copies",   "generic",  "mixed",  "tables",   "choices",   "variables", "data",
-    "strides", "pointers", "shapes",   "exits",  "indirect", "warps",     "forms"};
+    "strides", "pointers", "shapes",   "exits",  "indirect", "warps",     "forms",     "clusters"};
 
 // The buffers.
 enum { IN_A, IN_B, IN_C, OUT_A, OUT_B, OUT_C, OWN, SUMS, FSUMS, TABLE, BUFFER_COUNT };
@@ -82,6 +82,8 @@ static void make_shape(struct writer *writer)
     memcpy(test->block, has(writer, FEATURE_WARPS) ? blocks[which] : alone[any ? which % 4 : 0],
            sizeof(test->block));
     memcpy(test->grid, grids[below(writer, any ? 5 : 4)], sizeof(test->grid));
+    if (has(writer, FEATURE_CLUSTERS))
+        test->grid[0] *= 2;
     writer->block_threads = test->block[0] * test->block[1] * test->block[2];
     writer->threads = writer->block_threads * test->grid[0] * test->grid[1] * test->grid[2];
 }
@@ -319,6 +321,11 @@ void random_kernel_make(struct random_kernel *kernel, uint64_t seed, uint32_t of
         writer.off |= FEATURE_COPIES;
     if (seed % 4) // probes at object level may not know what such kernels touch
         writer.off |= FEATURE_FORMS;
+    // Blocks that end before others reach their memory would end the launch.
+    if (old || seed % 7 != 5 || !has(&writer, FEATURE_MIXED))
+        writer.off |= FEATURE_CLUSTERS;
+    else if (has(&writer, FEATURE_CLUSTERS))
+        writer.off |= FEATURE_EXITS | FEATURE_RETURNS;
     memset(kernel, 0, sizeof(*kernel));
     kernel->test.aims = kernel->test.may_leave = has(&writer, FEATURE_FORMS);
     make_shape(&writer);
@@ -333,12 +340,16 @@ void random_kernel_make(struct random_kernel *kernel, uint64_t seed, uint32_t of
         write_variables(&writer);
     if (has(&writer, FEATURE_FUNCTIONS))
         write_functions(&writer, seed);
+    const char *meet =
+        has(&writer, FEATURE_CLUSTERS) ? "barrier.cluster.arrive;\nbarrier.cluster.wait;\n" : "";
     start_body(&writer);
+    put(&writer, "%s", meet);
     write_body(&writer, random_hash(seed, 2), 20);
     put(&writer, "L%u:", writer.done);
     write_own(&writer);
-    put(&writer, "END: ret;");
-    snprintf(head, sizeof(head), ".visible .entry k(%s)", params);
+    put(&writer, "%sEND: ret;", meet);
+    snprintf(head, sizeof(head), ".visible .entry k(%s)%s", params,
+             has(&writer, FEATURE_CLUSTERS) ? " .reqnctapercluster 2" : "");
     end_body(&writer, head);
     base_buf_putc(&kernel->ptx, '\0');
     kernel->test.ptx = kernel->ptx.text;

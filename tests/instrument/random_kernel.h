@@ -37,7 +37,8 @@ enum random_feature {
     FEATURE_INDIRECT = 1 << 20,  // functions called by pointer
     FEATURE_WARPS = 1 << 21,     // several in a block
     FEATURE_FORMS = 1 << 22,     // pointers that do not look like addresses
-    FEATURES = 23,
+    FEATURE_CLUSTERS = 1 << 23,  // mixed addresses of shared memory of another block, too
+    FEATURES = 24,
 };
 extern const char *const random_features[FEATURES];
 

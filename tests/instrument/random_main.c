@@ -81,7 +81,7 @@ static void keep(const struct random_kernel *kernel, uint64_t seed, const char *
 }
 
 // Words of shared memory, and what blocks load of global memory, are counted outside of device
-// functions only, so that kernels without them are compared, too.
+// functions only, and not those of other blocks, so that kernels without them are compared, too.
 static bool holds_words(uint64_t seed, uint32_t off, const uint64_t *without, size_t count,
                         FILE *complaints)
 {
@@ -118,7 +118,8 @@ static bool holds_words(uint64_t seed, uint32_t off, const uint64_t *without, si
     const struct oracle_level levels[] = {with_reuse, seed % 4 == 1 ? untraced : with_requests};
     bool good = true;
     if (takes(seed, 1, 0)) {
-        random_kernel_make(&kernel, seed, off | FEATURE_FUNCTIONS, without, count);
+        random_kernel_make(&kernel, seed, off | FEATURE_FUNCTIONS | FEATURE_CLUSTERS, without,
+                           count);
         good = oracle_holds(&kernel.test, levels, seed % 2 ? 2 : 1, complaints);
         random_kernel_free(&kernel);
     }
@@ -127,8 +128,8 @@ static bool holds_words(uint64_t seed, uint32_t off, const uint64_t *without, si
     // If a block is one warp, whose lanes do not take turns on several paths, the order of all
     // accesses is certain.
     random_kernel_make(&kernel, seed,
-                       off | FEATURE_FUNCTIONS | FEATURE_WARPS | FEATURE_BRANCHES | FEATURE_WHILE |
-                           FEATURE_RETURNS,
+                       off | FEATURE_FUNCTIONS | FEATURE_CLUSTERS | FEATURE_WARPS |
+                           FEATURE_BRANCHES | FEATURE_WHILE | FEATURE_RETURNS,
                        without, count);
     kernel.test.ordered = true;
     good &= oracle_holds(&kernel.test, levels, seed % 2 ? 2 : 1, complaints);
@@ -163,7 +164,8 @@ static bool holds_lines(uint64_t seed, uint32_t off, const uint64_t *without, si
     };
     bool good = true;
     if (takes(seed, 2, 0)) {
-        random_kernel_make(&kernel, seed, off | FEATURE_FUNCTIONS, without, count);
+        random_kernel_make(&kernel, seed, off | FEATURE_FUNCTIONS | FEATURE_CLUSTERS, without,
+                           count);
         good = oracle_holds(&kernel.test, &level, 1, complaints);
         random_kernel_free(&kernel);
     }
@@ -171,8 +173,8 @@ static bool holds_lines(uint64_t seed, uint32_t off, const uint64_t *without, si
         return good;
     // If lanes do not diverge, the order of a warp's records is certain.
     random_kernel_make(&kernel, seed,
-                       off | FEATURE_FUNCTIONS | FEATURE_BRANCHES | FEATURE_WHILE |
-                           FEATURE_RETURNS | FEATURE_GUARDS,
+                       off | FEATURE_FUNCTIONS | FEATURE_CLUSTERS | FEATURE_BRANCHES |
+                           FEATURE_WHILE | FEATURE_RETURNS | FEATURE_GUARDS,
                        without, count);
     kernel.test.together = true;
     good &= oracle_holds(&kernel.test, &level, 1, complaints);
