@@ -139,6 +139,37 @@ static void spaces_and_ranks_of_addresses_are_told(void **state)
                          (1 | 8 | 16) + 256 * (rank ^ 1) + 4096 * rank + 65536 * rank);
 }
 
+// All ways to name the own block's memory: the same in clusters as without.
+static void the_own_memory_is_used_as_without_clusters(void **state)
+{
+    struct fixture *fixture = *state;
+    static const char text[] = BEGIN
+        ".shared .align 16 .b8 rows[1024]; .reg .b16 %h<4>;\n"
+        "add.u64 %rd2, %rd1, 8192; mul.wide.u32 %rd3, %r3, 16; add.u64 %rd2, %rd2, %rd3;\n"
+        "mul.lo.u32 %r5, %r3, 77; mov.u32 %r6, 0x10001; st.global.v4.u32 [%rd2], {%r5, %r6, %r3, "
+        "%r5};\n"
+        "bar.sync 0; mov.u32 %r7, rows; mad.lo.u32 %r8, %r3, 16, %r7;\n"
+        "cp.async.ca.shared.global [%r8], [%rd2], 16; cp.async.wait_all; bar.sync 0;\n"
+        "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r9, %r10}, [%r8];\n"
+        "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r8+512], {%r9};\n"
+        "bar.sync 0; mov.u64 %rd4, rows; cvta.shared.u64 %rd5, %rd4; mul.wide.u32 %rd6, %r3, 4;\n"
+        "add.u64 %rd6, %rd5, %rd6; ld.u32 %r11, [%rd6+512]; xor.b32 %r9, %r9, %r11;\n"
+        "st.shared.u32 [words+8], %r6; bar.sync 0; red.shared.add.u32 [words+8], 3; bar.sync 0;\n"
+        "ld.shared.u32 %r11, [words+8]; xor.b32 %r9, %r9, %r11; ld.shared.u32 %r11, [rows+64];\n"
+        "add.u32 %r9, %r9, %r11; and.b32 %r12, %r3, 31; mov.u32 %r13, rows; shl.b32 %r14, %r12, "
+        "2;\n"
+        "add.u32 %r13, %r13, %r14; ld.volatile.shared.u16 %h1, [%r13+2]; cvt.u32.u16 %r11, %h1;\n"
+        "add.u32 %r9, %r9, %r11; atom.shared.exch.b32 %r11, [%r13], %r9; ld.shared.v2.u32 {%r15, "
+        "%r16}, [%r8];\nadd.u32 %r10, %r10, %r15; xor.b32 %r9, %r9, %r10;\n" PUT("%r9") "ret; }";
+    static uint32_t without[128];
+    assert_good(run_clusters(fixture, text, (struct shape){{4, 1, 1}, {0}, 32}));
+    memcpy(without, fixture->memory, sizeof(without));
+    assert_good(run_clusters(fixture, text, (struct shape){{4, 1, 1}, {4, 1, 1}, 32}));
+    assert_memory_equal(without, fixture->memory, sizeof(without));
+    assert_memory_equal(without, without + 32, 128);
+    assert_int_not_equal(without[0], without[1]);
+}
+
 static void stores_and_atomics_reach_other_blocks(void **state)
 {
     struct fixture *fixture = *state;
@@ -303,6 +334,7 @@ int main(void)
         TEST(blocks_read_each_others_shared_memory),
         TEST(own_addresses_are_valid_in_the_whole_cluster),
         TEST(spaces_and_ranks_of_addresses_are_told),
+        TEST(the_own_memory_is_used_as_without_clusters),
         TEST(stores_and_atomics_reach_other_blocks),
         TEST(the_barrier_has_phases),
         TEST(threads_may_end_and_diverge),
