@@ -344,7 +344,8 @@ static bool choose_mov(struct sim_decoder *decoder, const struct ptx_instr *inst
     }
     if (op->bytes > WIDE)
         return false;
-    if (from->kind == PTX_OPERAND_VAR && from->var->space == PTX_SPACE_SHARED) {
+    if (from->kind == PTX_OPERAND_VAR && from->var->space == PTX_SPACE_SHARED &&
+        ptx_type_info(type)->bits >= 32) {
         uint64_t value;
         sim_decode_variable(decoder, instr, from->var, &value);
         op->offset = (int64_t)value + sim_decode_var_offset(from);
