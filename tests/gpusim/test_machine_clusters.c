@@ -247,7 +247,7 @@ static void accesses_outside_the_cluster_are_told(void **state)
     struct fixture *fixture = *state;
     expect_fault(fixture,
                  "mapa.shared::cluster.u32 %r5, words, 2; ld.shared::cluster.u32 %r6, [%r5];\n",
-                 SIM_FAULT_ADDRESS, "invalid read of 4 bytes");
+                 SIM_FAULT_ADDRESS, "the cluster has no block with rank 2");
     expect_fault(fixture,
                  "cvta.shared.u64 %rd2, words; mapa.u64 %rd3, %rd2, 2; st.u32 [%rd3], 1;\n",
                  SIM_FAULT_ADDRESS, "invalid write of 4 bytes");
@@ -258,7 +258,7 @@ static void accesses_outside_the_cluster_are_told(void **state)
     expect_fault(fixture,
                  "xor.b32 %r6, %r1, 1; mapa.shared::cluster.u32 %r5, words, %r6; "
                  "ld.shared::cta.u32 %r6, [%r5];\n" SYNC,
-                 SIM_FAULT_ADDRESS, "invalid read of 4 bytes");
+                 SIM_FAULT_ADDRESS, ",0,0), which only .shared::cluster reaches");
 }
 
 // The block with rank 1 ends at once. Rank 0 spins until then and reads its memory.

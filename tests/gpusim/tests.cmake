@@ -29,6 +29,13 @@ if(TARGET glint_cudart_13 AND NOT CMAKE_CROSSCOMPILING)
     target_link_libraries(gpusim_driver_behaviour PRIVATE dl)
     glint_test(gpusim.driver_behaviour sh ${CMAKE_CURRENT_SOURCE_DIR}/gpusim/driver/test_behaviour.sh
         $<TARGET_FILE_DIR:glint_cudart_13> $<TARGET_FILE:gpusim_driver_behaviour>)
+    add_executable(gpusim_driver_answers gpusim/driver/clusters.c)
+    set_target_properties(gpusim_driver_answers PROPERTIES
+        OUTPUT_NAME driver_answers RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/gpusim)
+    target_include_directories(gpusim_driver_answers PRIVATE ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(gpusim_driver_answers PRIVATE dl)
+    glint_test(gpusim.driver_answers sh ${CMAKE_CURRENT_SOURCE_DIR}/gpusim/driver/test_behaviour.sh
+        $<TARGET_FILE_DIR:glint_cudart_13> $<TARGET_FILE:gpusim_driver_answers> clusters)
 endif()
 
 # Programs that are linked with the toolkit's libcuda.so must start.

@@ -204,6 +204,23 @@ static bool reaches_block(struct sim_warp *warp, const struct sim_uop *op, int l
     return false;
 }
 
+// Describes an invalid address in the window of shared memory, which the instruction takes for one
+// in the memory of `block`.
+static void describe_shared(const struct sim_warp *warp, const struct sim_block *block,
+                            uint64_t address, char *out, size_t out_bytes)
+{
+    const struct sim_block *owner = sim_cluster_owner(warp->block, address);
+    const unsigned long long rank = address >> CLUSTER_WINDOW_BITS;
+    if (rank == block->rank || warp->block->cluster->count == 1)
+        describe_window(address - block->window, block->shared_bytes, "block's memory", out,
+                        out_bytes);
+    else if (owner)
+        snprintf(out, out_bytes, "it is in block (%u,%u,%u), which only .shared::cluster reaches",
+                 owner->index[0], owner->index[1], owner->index[2]);
+    else
+        snprintf(out, out_bytes, "the cluster has no block with rank %llu", rank);
+}
+
 static bool shared_lane(struct sim_warp *warp, const struct sim_uop *op, int lane, uint32_t bytes,
                         enum sim_access_kind kind, struct sim_access *access)
 {
@@ -216,7 +233,7 @@ static bool shared_lane(struct sim_warp *warp, const struct sim_uop *op, int lan
     address -= other->window;
     if (address > other->shared_bytes || other->shared_bytes - address < bytes) {
         char where[160];
-        describe_window(address, other->shared_bytes, "block's memory", where, sizeof(where));
+        describe_shared(warp, other, access->address[lane], where, sizeof(where));
         sim_warp_fault(warp, op, SIM_FAULT_ADDRESS, lane,
                        "invalid %s of %u bytes at 0x%llx of shared memory: %s", words[kind], bytes,
                        (unsigned long long)address, where);
