@@ -8,7 +8,12 @@
 //
 // in     arrays for the parameters in0, in1, ...: TYPE[/CLASS]*COUNT, values made here; or a
 // texture or surface
-//        object, tex:DIM:TEXEL:FILTER:ADDRESS:COORDINATES or surf:DIM:TEXEL; DIM m2d is a mipmap
+//        object, tex:DIM:TEXEL:FILTER:ADDRESS:COORDINATES or surf:DIM:TEXEL; DIM m2d is a mipmap;
+// or a tensor
+//        map of 128 bytes, map:WHERE:TYPE:SIZES:STEPS:SWIZZLING:FILL:BOX of tiles, or with
+//        LOWER:UPPER:CHANNELS:PIXELS instead of BOX of pixels. WHERE is in, random bits, or out;
+//        the numbers of SIZES and so on have x between them, swizzling and fill are those of the
+//        driver
 // out    arrays that lie one behind the other at the parameter out, zero before the launch. What a
 // surface holds
 //        after the launch is one more
@@ -142,6 +147,11 @@ static struct {
     cu_result (*texture_destroy)(cu_object);
     cu_result (*surface_create)(cu_object *, const struct cu_resource *);
     cu_result (*surface_destroy)(cu_object);
+    cu_result (*encode_tiles)(void *, int, unsigned, void *, const uint64_t *, const uint64_t *,
+                              const unsigned *, const unsigned *, int, int, int, int);
+    cu_result (*encode_pixels)(void *, int, unsigned, void *, const uint64_t *, const uint64_t *,
+                               const int *, const int *, unsigned, unsigned, const unsigned *, int,
+                               int, int, int);
 } cu;
 
 static const struct {
@@ -176,6 +186,8 @@ static const struct {
     {"cuTexObjectDestroy", &cu.texture_destroy},
     {"cuSurfObjectCreate", &cu.surface_create},
     {"cuSurfObjectDestroy", &cu.surface_destroy},
+    {"cuTensorMapEncodeTiled", &cu.encode_tiles},
+    {"cuTensorMapEncodeIm2col", &cu.encode_pixels},
 };
 
 // --- Types ---------------------------------------------------------------------------------------
@@ -344,7 +356,7 @@ static const uint64_t edges_f64[] = {
 struct input {
     const struct type *type; // NULL for a texture or surface
     char class[16];
-    char object[64]; // the specification of a texture or surface
+    char object[128]; // the specification of a texture, surface or tensor map
     size_t count;
 };
 
@@ -564,7 +576,7 @@ static void parse_sizes(const char *text, unsigned *sizes)
 static void parse_input(struct test *test, char *text)
 {
     struct input *input = &test->inputs[test->number_of_inputs++];
-    if (!strncmp(text, "tex:", 4) || !strncmp(text, "surf:", 5)) {
+    if (!strncmp(text, "tex:", 4) || !strncmp(text, "surf:", 5) || !strncmp(text, "map:", 4)) {
         snprintf(input->object, sizeof(input->object), "%s", text);
         return;
     }
@@ -863,6 +875,73 @@ static void object_destroy(const struct object *object)
         cu.release(object->memory);
 }
 
+// --- Tensor maps ---------------------------------------------------------------------------------
+
+enum { MAP_BYTES = 128, MOST_RANK = 5, LEAST_FIELDS = 8 };
+
+// Element types, by the number that the driver has for them.
+static const struct {
+    const char *name;
+    unsigned bytes;
+} map_types[] = {{"u8", 1},  {"u16", 2}, {"u32", 4}, {"s32", 4}, {"u64", 8},
+                 {"s64", 8}, {"f16", 2}, {"f32", 4}, {"f64", 8}, {"bf16", 2}};
+
+// Reads numbers with x between them; returns how many.
+static unsigned read_numbers(const char *text, long long numbers[MOST_RANK])
+{
+    unsigned count = 0;
+    for (char *rest; count < MOST_RANK; text = rest + 1) {
+        numbers[count++] = strtoll(text, &rest, 10);
+        if (*rest != 'x')
+            break;
+    }
+    return count;
+}
+
+// Fills the map of a tensor whose rows have no gaps, but for a multiple of 16 bytes.
+static cu_result map_create(const char *description, cu_address in, cu_address out, void *map)
+{
+    char copy[128], *fields[16], *rest = copy;
+    unsigned count = 0, type = 0;
+    snprintf(copy, sizeof(copy), "%s", description);
+    while (count < 16 && (fields[count] = strtok_r(NULL, ":", &rest)) != NULL)
+        count++;
+    if (count < LEAST_FIELDS)
+        bad_line(description);
+    while (strcmp(map_types[type].name, fields[2]))
+        type++;
+    long long numbers[MOST_RANK];
+    uint64_t sizes[MOST_RANK], strides[MOST_RANK], bytes = map_types[type].bytes;
+    unsigned steps[MOST_RANK], box[MOST_RANK];
+    int lower[MOST_RANK], upper[MOST_RANK];
+    const unsigned rank = read_numbers(fields[3], numbers);
+    for (unsigned i = 0; i < rank; i++) {
+        sizes[i] = (uint64_t)numbers[i];
+        bytes = (bytes * sizes[i] + 15) / 16 * 16;
+        strides[i] = bytes;
+    }
+    read_numbers(fields[4], numbers);
+    for (unsigned i = 0; i < rank; i++)
+        steps[i] = (unsigned)numbers[i];
+    void *address = (void *)(uintptr_t)(fields[1][0] == 'i' ? in : out);
+    const int swizzling = atoi(fields[5]), fill = atoi(fields[6]);
+    read_numbers(fields[7], numbers);
+    if (count == LEAST_FIELDS) {
+        for (unsigned i = 0; i < rank; i++)
+            box[i] = (unsigned)numbers[i];
+        return cu.encode_tiles(map, (int)type, rank, address, sizes, strides, box, steps, 0,
+                               swizzling, 0, fill);
+    }
+    for (unsigned i = 0; i + 2 < rank; i++)
+        lower[i] = (int)numbers[i];
+    read_numbers(fields[8], numbers);
+    for (unsigned i = 0; i + 2 < rank; i++)
+        upper[i] = (int)numbers[i];
+    return cu.encode_pixels(map, (int)type, rank, address, sizes, strides, lower, upper,
+                            (unsigned)atoi(fields[9]), (unsigned)atoi(fields[10]), steps, 0,
+                            swizzling, 0, fill);
+}
+
 // --- Recorded results ----------------------------------------------------------------------------
 
 static unsigned __int128 hash_value(unsigned __int128 hash, uint64_t value)
@@ -1081,9 +1160,15 @@ static cu_result load(const struct session *session, const char *preamble, size_
     return result;
 }
 
+static bool is_map(const struct input *input)
+{
+    return !input->type && input->object[0] == 'm';
+}
+
 static cu_result launch(const struct session *session, const struct test *test, void *module,
                         const struct object *objects)
 {
+    static unsigned char maps[MAX_INPUTS][MAP_BYTES] __attribute__((aligned(64)));
     static const unsigned char extra[64] __attribute__((aligned(16))) = {
         1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22,
         23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44,
@@ -1096,6 +1181,13 @@ static cu_result launch(const struct session *session, const struct test *test, 
         inputs[k] = k < test->number_of_inputs && !test->inputs[k].type ? objects[k].handle
                                                                         : session->inputs[k];
         parameters[k] = &inputs[k];
+        if (k >= test->number_of_inputs || !is_map(&test->inputs[k]))
+            continue;
+        const cu_result made =
+            map_create(test->inputs[k].object, session->inputs[k], output, maps[k]);
+        if (made)
+            return made;
+        parameters[k] = maps[k];
     }
     parameters[MAX_INPUTS] = &output;
     parameters[MAX_INPUTS + 1] = &n;
@@ -1173,6 +1265,13 @@ static bool judge(struct session *session, const struct test *test, size_t numbe
     return good;
 }
 
+static cu_result fill_tensor(cu_address to, void *host)
+{
+    for (size_t i = 0; i < MAX_BYTES / sizeof(uint64_t); i++)
+        ((uint64_t *)host)[i] = random_bits(i);
+    return cu.to_device(to, host, MAX_BYTES);
+}
+
 // Runs a test whose module is loaded; returns false if it fails. If the kernel has an error, the
 // context is unusable and `broken` is set.
 static bool execute(struct session *session, const struct test *test, void *module, bool *broken)
@@ -1188,6 +1287,8 @@ static bool execute(struct session *session, const struct test *test, void *modu
         if (input->type)
             result = cu.to_device(session->inputs[k], session->host[k],
                                   input->count * input->type->bytes);
+        else if (is_map(input))
+            result = fill_tensor(session->inputs[k], session->host[k]);
         else
             result = object_create(input->object, &objects[k]);
     }
