@@ -370,6 +370,7 @@ struct instrument_request {
     uint32_t gpu; // compute capability of the GPU, 90 for 9.0; 0: unknown. If it is at least 80
                   // and all clones are in parts, parts for sm_70 to sm_79 are raised to sm_80
     bool lines;   // clones keep their source lines, for the simulated GPU, which names them
+    bool maps;    // tensor maps begin with the address of their tensor
 };
 
 // Returns how many bytes of spare shared memory a block of the kernel's clone has a use for if each

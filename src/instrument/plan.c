@@ -181,6 +181,16 @@ static bool find_shape(const struct instrument_work *work, const struct ptx_site
     }
 }
 
+// Returns whether the site is a tensor in global memory, of which only the object is to be found.
+static bool is_mapped(const struct instrument_work *work, const struct ptx_site *site)
+{
+    const enum ptx_op op = ptx_op(site->instr);
+    return (op == PTX_OP_CP_ASYNC_BULK_TENSOR || op == PTX_OP_CP_REDUCE_ASYNC_BULK_TENSOR) &&
+           work->request->maps && work->request->facts == INSTRUMENT_OBJECTS &&
+           site->address->kind == PTX_OPERAND_ADDRESS && site->address->count == 2 &&
+           site->address->elements[0].kind == PTX_OPERAND_REG;
+}
+
 // Returns whether the instruction only accesses shared memory, whatever kind of address it has.
 static bool is_for_shared(const struct ptx_instr *instr)
 {
@@ -215,6 +225,12 @@ static void plan_site(struct instrument_work *work, struct instrument_body *body
     if (!site->reachable || is_for_shared(site->instr) ||
         (site->actual_space != PTX_SPACE_GLOBAL && site->actual_space != PTX_SPACE_GENERIC))
         return;
+    if (is_mapped(work, site)) {
+        probe->shape = SHAPE_MAPPED;
+        probe->how = HOW_LOOKUP;
+        body->looks_up = true;
+        return;
+    }
     if (!instrument_has_address(site->address) || !find_shape(work, site, probe)) {
         if (!body->why_not)
             instrument_add_reason(work, &body->why_not,

@@ -94,6 +94,8 @@ static void emit_object(struct instrument_work *work, const struct instrument_bo
         return;
     }
     instrument_emit_address(&work->out, probe->site->address, "%glint$a", INSTRUMENT_NONE, 0);
+    if (probe->shape == SHAPE_MAPPED)
+        base_buf_puts(&work->out, "ld.b64 %glint$a, [%glint$a];\n");
     if (probe->check_space)
         instrument_emit_space_check(work, past);
     for (uint32_t kind = 0; kind < 2; kind++) {

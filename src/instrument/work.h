@@ -37,6 +37,9 @@ enum instrument_how { HOW_NOT, HOW_ROOT, HOW_LOOKUP };
 enum instrument_shape {
     SHAPE_FIXED, // site->bytes
     SHAPE_SIZED, // as many as an operand says; none if a predicate operand says so
+    // Objects: bytes of the tensor whose map is at the address. The tensor's address, which the map
+    // begins with, says which object they are in.
+    SHAPE_MAPPED,
 };
 
 // What is certain about the addresses of a warp's lanes; see lanes.c.

@@ -61,8 +61,10 @@ int main(int argc, char **argv)
     char message[512];
     if (argc < 3)
         return 2;
-    struct instrument_request request = {
-        .facts = INSTRUMENT_OBJECTS, .word_ways = INSTRUMENT_WORDS_BEST | INSTRUMENT_WORDS_RANGES};
+    struct instrument_request request = {.facts = INSTRUMENT_OBJECTS,
+                                         .word_ways =
+                                             INSTRUMENT_WORDS_BEST | INSTRUMENT_WORDS_RANGES,
+                                         .maps = true};
     if (strncmp(argv[1], "objects", 7) != 0)
         request.facts = INSTRUMENT_ELEMENTS;
     if (strncmp(argv[1], "counts", 6) == 0)

@@ -257,13 +257,13 @@ bool sim_tensor_map_read(struct sim_warp *warp, const struct sim_uop *op, const 
                          int lane, struct sim_tensor_map *out)
 {
     unsigned char *at;
-    struct sim_access access;
+    uint64_t addresses[LANES] = {0};
     const bool logged = warp->logged;
     const uint64_t bytes = warp->global_bytes;
-    sim_access_addresses(warp, map, access.address);
+    sim_access_addresses(warp, map, addresses);
     warp->logged = false;
     const bool good =
-        reach(warp, map, lane, access.address[lane], SIM_TENSOR_MAP_BYTES, ACCESS_LOAD, &at);
+        reach(warp, map, lane, addresses[lane], SIM_TENSOR_MAP_BYTES, ACCESS_LOAD, &at);
     warp->logged = logged;
     warp->global_bytes = bytes;
     if (!good)
@@ -272,7 +272,7 @@ bool sim_tensor_map_read(struct sim_warp *warp, const struct sim_uop *op, const 
     if (out->magic == SIM_TENSOR_MAGIC)
         return true;
     sim_warp_fault(warp, op, SIM_FAULT_INSTRUCTION, lane, "there is no tensor map at 0x%llx",
-                   (unsigned long long)access.address[lane]);
+                   (unsigned long long)addresses[lane]);
     return false;
 }
 
@@ -370,11 +370,11 @@ static void read_coordinates(const struct sim_warp *warp, struct tensor_transfer
 
 static bool reach_shared(struct sim_warp *warp, struct tensor_transfer *transfer)
 {
-    struct sim_access access;
+    uint64_t addresses[LANES] = {0};
     const struct tensor_copy *copy = transfer->copy;
     const uint64_t bytes = transfer->rows * transfer->row_bytes;
-    sim_access_addresses(warp, &copy->shared, access.address);
-    transfer->shared_address = access.address[transfer->lane];
+    sim_access_addresses(warp, &copy->shared, addresses);
+    transfer->shared_address = addresses[transfer->lane];
     if (transfer->shared_address % SHARED_ALIGN) {
         sim_warp_fault(warp, transfer->op, SIM_FAULT_MISALIGNED, transfer->lane,
                        "address 0x%llx is not a multiple of %d",

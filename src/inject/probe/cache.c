@@ -64,19 +64,21 @@ static XXH128_hash_t hash_text(const char *text)
     return XXH3_128bits(text ? text : "", text ? strlen(text) : 0);
 }
 
-void probe_cache_key(const char *text, size_t length, unsigned gpu, unsigned parts, uint64_t key[2])
+void probe_cache_key(const char *text, size_t length, unsigned gpu, unsigned parts, bool maps,
+                     uint64_t key[2])
 {
     struct {
         XXH128_hash_t code, text, kernels, excluded;
         uint64_t length;
-        uint32_t facts, gpu, parts, word_ways, lines;
+        uint32_t facts, gpu, parts, word_ways, lines, maps;
         char version[32];
     } about = {.length = length,
                .facts = probe_state->facts,
                .gpu = gpu,
                .parts = parts,
                .word_ways = probe_state->word_ways,
-               .lines = core_state.simulated};
+               .lines = core_state.simulated,
+               .maps = maps};
     about.code = hash_code();
     about.text = XXH3_128bits(text, length);
     about.kernels = hash_text(probe_state->kernels.expression);

@@ -11,6 +11,7 @@
 #include "cache.h"
 #include "image.h"
 #include "link.h"
+#include "maps.h"
 #include "parts.h"
 
 enum {
@@ -61,7 +62,7 @@ static void keep(const uint64_t key[2], const struct instrument_module *module)
 }
 
 static struct instrument_module *make(const uint64_t key[2], const char *ptx, size_t length,
-                                      unsigned gpu, unsigned parts, char *reason,
+                                      unsigned gpu, unsigned parts, bool maps, char *reason,
                                       size_t reason_bytes)
 {
     const struct instrument_request request = {.facts = probe_state->facts,
@@ -70,7 +71,8 @@ static struct instrument_module *make(const uint64_t key[2], const char *ptx, si
                                                .word_ways = probe_state->word_ways,
                                                .parts = parts,
                                                .gpu = gpu,
-                                               .lines = core_state.simulated};
+                                               .lines = core_state.simulated,
+                                               .maps = maps};
     struct instrument_module *module = known_before(key);
     struct base_error error = {0};
     if (module)
@@ -87,13 +89,15 @@ struct probe_text *probe_rewrite(const char *ptx, size_t length, unsigned gpu, u
                                  char *reason, size_t reason_bytes)
 {
     uint64_t key[2];
-    probe_cache_key(ptx, length, gpu, parts, key);
+    const bool maps = probe_maps_tell(ptx, length);
+    probe_cache_key(ptx, length, gpu, parts, maps, key);
     util_mutex_lock(&probe_state->lock, RANK_PROBE);
     struct probe_text *text = known_locked(key);
     util_mutex_unlock(&probe_state->lock, RANK_PROBE);
     if (text)
         return text;
-    struct instrument_module *module = make(key, ptx, length, gpu, parts, reason, reason_bytes);
+    struct instrument_module *module =
+        make(key, ptx, length, gpu, parts, maps, reason, reason_bytes);
     struct probe_text *made = module ? calloc(1, sizeof(*made)) : NULL;
     if (!made) {
         if (module) {
