@@ -5,7 +5,7 @@
     groups.py            writes the files
     groups.py --check    exits with 1 if a file is not what this script writes
 
-Sums of whole numbers are the same in every order and rounding, but in wgmma_e4m3_spread and wgmma_e5m2_spread.
+Sums of whole numbers are the same in every order and rounding. Those in wgmma_*_spread are rounded.
 """
 import os
 import sys
@@ -58,7 +58,7 @@ def product(name, types, d, n, a_mode=(0, False), b_mode=(0, False), registers=F
     k = 256 // BITS[a] * (1 if sparse is None else 2)
     sums = n // 8 * (2 if d == "f16" else 4)
     bank = "f" if d == "f32" else "s"
-    inputs = [INPUT.get(a, "u32*4096"), INPUT.get(b, "u32*4096")]
+    inputs = [INPUT.get(of, "u32*4096").replace("whole", "spread" if spread else "whole") for of in types]
     body = [".reg .pred %p<3>;", ".reg .b32 %r<20>;", ".reg .b64 %rd<9>;",
             f".reg .{'f32' if d == 'f32' else 'b32'} %{bank}<{sums}>;",
             f".shared .align 1024 .b8 window[{2 * WINDOW}];"]
@@ -142,8 +142,11 @@ def all_products():
         yield product(f"wgmma_f16_n{n}", ("f16", "f16"), "f32", n, keeps=False)
     for n in (8, 24, 48, 112, 256):
         yield product(f"wgmma_s8_n{n}", ("s8", "u8"), "s32", n, keeps=False)
-    for a in SIMPLE:
+    for a in ("f16", "bf16", "tf32", "e4m3", "e5m2"):
         yield product(f"wgmma_{a}_spread", (a, a), "f32", 32, spread=True)
+        yield product(f"wgmma_{a}_spread_sparse", (a, a), "f32", 32, spread=True, sparse=0)
+    for a in ("f16", "e4m3", "e5m2"):
+        yield product(f"wgmma_{a}_f16_spread", (a, a), "f16", 32, spread=True)
 
 
 # --- Tensor copies ----------------------------------------------------------------------------------------

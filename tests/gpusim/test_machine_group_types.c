@@ -367,6 +367,66 @@ static void whole_sums_saturate(void **state)
     check_both(*state, (struct product){U8, S8, .columns = 8, .saturates = true, .sparse = true});
 }
 
+// Each warp's 16 rows of a product of the group are what mma computes of them, in every bit: random
+// numbers with exponents far apart, whose sums are rounded.
+static void products_round_like_those_of_warps(void **state)
+{
+    static const struct {
+        const char *types, *sums;
+    } cases[] = {{"f32.f16.f16", ".f32"}, {"f32.bf16.bf16", ".f32"}, {"f16.f16.f16", ".f16"}};
+    struct fixture *fixture = *state;
+    struct memory *memory = (struct memory *)(void *)fixture->memory;
+    for (unsigned i = 0; i < 3; i++) {
+        const bool to_f16 = i == 2;
+        const char *sums = to_f16 ? "{%s0, %s1}" : "{%s0, %s1, %s2, %s3}",
+                   *others = to_f16 ? "{%u0, %u1}" : "{%u0, %u1, %u2, %u3}";
+        struct base_buf text = {0};
+        memset(memory, 0, sizeof(*memory));
+        for (unsigned k = 0; k < IMAGE_BYTES / 2; k++) {
+            // A random sign and fraction, and one of 16 exponents around that of 1.
+            const unsigned exponent = random_below(16);
+            const uint16_t half = (uint16_t)(random_below(2) << 15 |
+                                             (i == 1 ? (exponent + 120) << 7 | random_below(128)
+                                                     : (exponent + 8) << 10 | random_below(1024)));
+            memcpy(memory->image + (size_t)2 * k, &half, 2);
+        }
+        base_buf_printf(
+            &text,
+            ".version 8.0\n.target sm_90a\n.address_size 64\n.shared .align 128 .b8 s[4096];\n"
+            ".entry k(.param .u64 p) { .reg .b32 %%r<20>, %%s<4>, %%u<4>; .reg .b64 %%d<9>;\n"
+            ".reg .pred %%p<4>; ld.param.u64 %%d0, [p]; mov.u32 %%r0, %%tid.x; mov.u32 %%r4, s;\n"
+            "mov.u32 %%r1, %%r0; L: mul.wide.u32 %%d1, %%r1, 4; add.u64 %%d2, %%d0, %%d1;\n"
+            "ld.global.u32 %%r2, [%%d2]; mad.lo.u32 %%r3, %%r1, 4, %%r4; st.shared.u32 [%%r3], "
+            "%%r2;\nadd.u32 %%r1, %%r1, 128; setp.lt.u32 %%p2, %%r1, 1024; @%%p2 bra L;\n"
+            "fence.proxy.async; bar.sync 0; mul.wide.u32 %%d1, %%r0, 4; add.u64 %%d1, %%d1, "
+            "%%d0;\nshr.u32 %%r5, %%r4, 4; cvt.u64.u32 %%d5, %%r5; shl.b32 %%r6, %%r0, 4;\n"
+            "add.u32 %%r6, %%r6, %%r4; ld.shared.v4.u32 {%%r10, %%r11, %%r12, %%r13}, [%%r6];\n"
+            "add.u64 %%d4, %%d5, %llu; and.b32 %%r7, %%r0, 31; shl.b32 %%r7, %%r7, 2;\n"
+            "add.u32 %%r7, %%r7, %%r4; ld.shared.u32 %%r14, [%%r7+2048]; ld.shared.u32 %%r15, "
+            "[%%r7+2176];\nmov.u32 %%s0, 0; mov.u32 %%s1, 0; mov.u32 %%s2, 0; mov.u32 %%s3, 0;\n"
+            "mov.u32 %%u0, 0; mov.u32 %%u1, 0; mov.u32 %%u2, 0; mov.u32 %%u3, 0;\n"
+            "wgmma.fence.sync.aligned;\n",
+            (unsigned long long)(A_BYTES / 16 + ((uint64_t)8 << 16 | (uint64_t)8 << 32)));
+        for (unsigned k = 0; k < 2; k++) // the second one adds to the first one's sums
+            base_buf_printf(&text,
+                            "wgmma.mma_async.sync.aligned.m64n8k16.%s %s, {%%r10, %%r11, %%r12, "
+                            "%%r13}, %%d4, 1, 1, 1, 0;\nmma.sync.aligned.m16n8k16.row.col.%s%s %s, "
+                            "{%%r10, %%r11, %%r12, %%r13}, {%%r14, %%r15}, %s;\n",
+                            cases[i].types, sums, cases[i].types, cases[i].sums, others, others);
+        base_buf_puts(&text, "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;\n");
+        for (unsigned k = 0; k < 4; k++)
+            base_buf_printf(
+                &text, "st.global.u32 [%%d1+%zu], %%s%u; st.global.u32 [%%d1+%zu], %%u%u;\n",
+                offsetof(struct memory, before[k]), k, offsetof(struct memory, after[k]), k);
+        base_buf_puts(&text, "ret; }\n");
+        const struct sim_fault fault = run(fixture, text.text, 1, THREADS);
+        assert_string_equal(fault.text, "");
+        assert_int_not_equal(memory->before[0][0], 0);
+        assert_memory_equal(memory->before, memory->after, 4 * sizeof(memory->before[0]));
+        base_buf_fini(&text);
+    }
+}
+
 static uint32_t *small_memory;
 
 static int setup_more(void **state)
@@ -402,6 +462,7 @@ int main(void)
         TEST_MORE(sparse_products_of_every_type),
         TEST_MORE(every_width),
         TEST_MORE(whole_sums_saturate),
+        TEST_MORE(products_round_like_those_of_warps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -117,7 +117,8 @@ static enum gpusim_log_access_kind kind_of(const struct sim_uop *op, enum sim_ac
     enum ptx_op opcode = op->instr ? ptx_op(op->instr) : PTX_OP_ATOM;
     if (kind == ACCESS_ATOMIC)
         return opcode == PTX_OP_RED || opcode == PTX_OP_RED_ASYNC ||
-                       opcode == PTX_OP_CP_REDUCE_ASYNC_BULK
+                       opcode == PTX_OP_CP_REDUCE_ASYNC_BULK ||
+                       opcode == PTX_OP_CP_REDUCE_ASYNC_BULK_TENSOR
                    ? GPUSIM_LOG_REDUCTION
                    : GPUSIM_LOG_ATOMIC;
     return kind == ACCESS_LOAD ? GPUSIM_LOG_LOAD : GPUSIM_LOG_STORE;
