@@ -132,7 +132,8 @@ def all_products():
                 yield product(f"wgmma_layout_{a_mode}{b_mode}_{'_t'[trans & 1]}{'_t'[trans >> 1]}", ("f16", "f16"),
                               "f32", 16, (a_mode, bool(trans & 1)), (b_mode, bool(trans >> 1)))
     for mode in (1, 2):
-        yield product(f"wgmma_sparse_layout_{mode}", ("bf16", "bf16"), "f32", 32, (mode, False), (mode, False), sparse=0)
+        yield product(f"wgmma_sparse_layout_{mode}", ("bf16", "bf16"), "f32", 32, (mode, False), (mode, False),
+                      sparse=0)
     for mode in (0, 1, 2, 3):
         yield product(f"wgmma_sparse_layout_{mode}_transposed", ("bf16", "bf16"), "f32", 32, (mode, True), (mode, True),
                       sparse=1)
@@ -216,6 +217,68 @@ def copied(name, of, sizes, first, box=None, steps=None, swizzling=0, fill=0, pi
     return "\n".join(text + ([] if body[-1].startswith("bra") else ["    ret;"]) + ["}"]) + "\n"
 
 
+def replaced(name, changes, rank, first, box_bytes):
+    """A copy with a map that the kernel made of another one. changes: members with their values, in order; an integer
+    after a member's name is the dimension."""
+    inputs = ["map:in:u32:64x48:1x1:0:0:16x8", "u32*16384", "u32*32"]
+    body = [".reg .pred %p<3>;", ".reg .b32 %r<6>;", ".reg .b64 %rd<6>;", ".reg .b64 %map;",
+            f".shared .align 1024 .b8 window[{box_bytes}];", ".shared .align 128 .b8 map[128];",
+            ".shared .align 8 .b64 bar;", "mov.b64 %map, in0;", "cvta.param.u64 %map, %map;",
+            "ld.param.u64 %rd0, [out];", "ld.param.u64 %rd1, [in1];", "ld.param.u64 %rd4, [in2];",
+            "mov.u32 %r0, %tid.x;", "mov.u32 %r1, window;", "shl.b32 %r2, %r0, 2;", "setp.ne.u32 %p0, %r0, 0;"]
+    for i in range(16):
+        body += [f"ld.b64 %rd5, [%map+{8 * i}];", f"@!%p0 st.shared.b64 [map+{8 * i}], %rd5;"]
+    for member, value in changes:
+        bits = 64 if member.split()[0] in ("global_address", "global_stride") else 32
+        word, _, dimension = member.partition(" ")
+        dimension = dimension and dimension + ", "
+        body += [f"mov.u64 %rd5, {value};" if bits == 64 else f"mov.u32 %r5, {value};",
+                 f"@!%p0 tensormap.replace.tile.{word}.shared::cta.b1024.b{bits} [map], {dimension}"
+                 f"{value if word in CONSTANT else '%rd5' if bits == 64 else '%r5'};"]
+    coordinates = "{" + ", ".join(str(number) for number in first) + "}"
+    body += ["bar.sync 0;", "setp.ge.u32 %p2, %r0, 32;", "@%p2 bra wait;", "mov.u32 %r3, map;", "bar.warp.sync -1;",
+             "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%rd4], [%r3], "
+             "128;",
+             "@%p0 bra wait;", "fence.proxy.tensormap::generic.acquire.gpu [%rd4], 128;",
+             "mbarrier.init.shared.b64 [bar], 1;", "fence.proxy.async;",
+             f"mbarrier.arrive.expect_tx.shared.b64 _, [bar], {box_bytes};",
+             f"cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], "
+             f"[%rd4, {coordinates}], [bar];", "wait:", "bar.sync 0;", "again:",
+             "mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;", "@!%p1 bra again;", "leave:",
+             f"setp.ge.u32 %p1, %r2, {box_bytes};", "@%p1 ret;", "cvt.u64.u32 %rd2, %r2;", "add.u64 %rd2, %rd2, %rd0;",
+             "add.u32 %r4, %r1, %r2;", "ld.shared.b32 %r3, [%r4];", "st.global.b32 [%rd2], %r3;",
+             "add.u32 %r2, %r2, 256;", "bra leave;"]
+    text = [f"\n//@ {name} grid=1 block=64 in={','.join(inputs)} out=u32*{box_bytes // 4} rule=exact",
+            f".visible .entry {name}(.param .align 64 .b8 in0[128], .param .u64 in1, .param .u64 in2, .param .u64 in3, "
+            ".param .u64 in4, .param .u64 out, .param .u32 n)", "{"]
+    text += [line if line.endswith(":") else "    " + line for line in body]
+    return "\n".join(text + ["}"]) + "\n"
+
+
+CONSTANT = ("elemtype", "interleave_layout", "swizzle_mode", "fill_mode")  # members whose values must be immediate
+
+
+def all_changes():
+    yield replaced("tensormap_copied", [], 2, (3, 5), 512)
+    yield replaced("tensormap_address", [("global_address", "%rd1")], 2, (3, 5), 512)
+    yield replaced("tensormap_sizes", [("global_dim 0", 10), ("global_dim 1", 8)], 2, (3, 5), 512)
+    yield replaced("tensormap_strides", [("global_stride 0", 512)], 2, (3, 5), 512)
+    yield replaced("tensormap_box", [("box_dim 0", 8), ("box_dim 1", 4)], 2, (3, 5), 128)
+    yield replaced("tensormap_steps", [("element_stride 1", 2)], 2, (3, 5), 256)
+    yield replaced("tensormap_swizzled", [("swizzle_mode", 2)], 2, (3, 5), 512)
+    for number, of in enumerate(("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32")):
+        size = TYPE_BYTES[of]
+        yield replaced(f"tensormap_{of}", [("elemtype", number)], 2, (3, 5), 128 * size)
+    for number, of in ((9, "f64"), (10, "bf16")):
+        yield replaced(f"tensormap_{of}", [("elemtype", number)], 2, (3, 5), 128 * TYPE_BYTES[of])
+    yield replaced("tensormap_nan", [("elemtype", 6), ("fill_mode", 1)], 2, (-3, 45), 256)
+    yield replaced("tensormap_rank", [("global_address", "%rd1"), ("rank", 2), ("elemtype", 1), ("global_dim 0", 40),
+                                      ("global_dim 1", 30), ("global_dim 2", 5), ("global_stride 0", 96),
+                                      ("global_stride 1", 3072), ("box_dim 0", 32), ("box_dim 1", 6), ("box_dim 2", 3),
+                                      ("element_stride 1", 2), ("element_stride 2", 1), ("interleave_layout", 0),
+                                      ("swizzle_mode", 2), ("fill_mode", 0)], 3, (20, 1, 3), 576)
+
+
 def all_copies():
     shapes = [((300,), (70,)), ((40, 30), (16, 6)), ((24, 20, 9), (16, 5, 3)), ((16, 9, 7, 5), (16, 4, 3, 2)),
               ((16, 7, 5, 4, 3), (16, 3, 2, 2, 2))]
@@ -258,12 +321,15 @@ def all_copies():
         yield copied(f"pixels_{rank}d_steps", "f16", sizes, first, steps=[1] + [2] * (rank - 2) + [1],
                      pixels=(lower, upper, 16, 40, offsets))
         yield copied(f"pixels_{rank}d_store", "f16", sizes, first, pixels=(lower, upper, 16, 64, none), store=True)
-        yield copied(f"pixels_{rank}d_swizzled", "f16", sizes, first, pixels=(lower, upper, 32, 64, offsets), swizzling=2)
-    yield copied("pixels_nan", "bf16", (32, 9, 7, 3), (24, -1, -1, 2), pixels=([-1, -1], [0, 0], 16, 64, [0, 0]), fill=1)
+        yield copied(f"pixels_{rank}d_swizzled", "f16", sizes, first, swizzling=2,
+                     pixels=(lower, upper, 32, 64, offsets))
+    yield copied("pixels_nan", "bf16", (32, 9, 7, 3), (24, -1, -1, 2), fill=1,
+                 pixels=([-1, -1], [0, 0], 16, 64, [0, 0]))
 
 
 def main():
-    files = {"groups.ptx": GROUPS + "".join(all_products()), "tensors.ptx": TENSORS + "".join(all_copies())}
+    files = {"groups.ptx": GROUPS + "".join(all_products()),
+             "tensors.ptx": TENSORS + "".join(all_copies()) + "".join(all_changes())}
     for name, text in files.items():
         path = os.path.join(FOLDER, name)
         if sys.argv[1:] == ["--check"]:
