@@ -182,6 +182,8 @@ static void look_at(struct instrument_work *work, struct instrument_body *body)
         body->other_effects |= has_other_effects(instr);
         body->reads_sizes |= instrument_reads_sizes(instr);
         body->textures |= ptx_op(instr) == PTX_OP_TEX || ptx_op(instr) == PTX_OP_TLD4;
+        body->tensors |= ptx_op(instr) == PTX_OP_CP_ASYNC_BULK_TENSOR ||
+                         ptx_op(instr) == PTX_OP_CP_REDUCE_ASYNC_BULK_TENSOR;
         if (!ptx_call_parts(instr, &call))
             continue;
         if (call.target->kind != PTX_OPERAND_FUNCTION) {
@@ -229,19 +231,21 @@ static void spread(struct instrument_work *work)
                 const char *launches = body->launches ? body->launches : callee->launches;
                 const bool allocates = body->allocates || callee->allocates;
                 const bool textures = body->textures || callee->textures;
+                const bool tensors = body->tensors || callee->tensors;
                 const bool calls_any = body->calls_any || callee->calls_any;
                 const bool other_effects = body->other_effects || callee->other_effects;
                 const bool reads_sizes = body->reads_sizes || callee->reads_sizes;
                 changed |= touches != body->touches || may_exit != body->may_exit ||
                            outside != body->calls_outside || allocates != body->allocates ||
                            launches != body->launches || textures != body->textures ||
-                           calls_any != body->calls_any || other_effects != body->other_effects ||
-                           reads_sizes != body->reads_sizes;
+                           tensors != body->tensors || calls_any != body->calls_any ||
+                           other_effects != body->other_effects || reads_sizes != body->reads_sizes;
                 body->reads_sizes = reads_sizes;
                 body->other_effects = other_effects;
                 body->calls_any = calls_any;
                 body->launches = launches;
                 body->textures = textures;
+                body->tensors = tensors;
                 body->touches = touches;
                 body->allocates = allocates;
                 body->may_exit = may_exit;

@@ -217,6 +217,7 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
     kernel->allocates = body->allocates;
     kernel->outside = body->calls_outside || body->launches;
     kernel->textures = body->textures;
+    kernel->tensors = body->tensors;
     kernel->other_effects = body->other_effects;
     kernel->needs_table = body->looks_up || calls_clones || body->allocates ||
                           (work->elements && kernel->root_count > 0);

@@ -289,6 +289,7 @@ struct instrument_kernel {
     bool heap;      // looks up memory that kernels allocated: table.heap must be set
     bool outside;   // calls functions that are not in the text and that may access any memory
     bool textures;  // reads through textures, which probes do not see
+    bool tensors;   // copies tensors, of which probes see the object in which they begin
     bool may_wait;  // its blocks may wait for each other through memory; false only if the code
                     // proves that they do not. Blocks of cooperative launches and of clusters may
                     // wait in any case

@@ -250,6 +250,7 @@ struct instrument_body {
     bool is_taken;             // its address is taken
     bool allocates;            // calls malloc() or free()
     bool textures;             // reads through textures
+    bool tensors;              // copies tensors
     const char *calls_outside; // a function without a body, whose accesses are not seen, or NULL
     const char *launches;      // a function by which it launches kernels, or NULL
     bool calls_any;            // calls by pointer

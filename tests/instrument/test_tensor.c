@@ -41,6 +41,7 @@ static void copies_are_looked_up_by_the_address_in_the_map(void **state)
     const struct instrument_kernel *kernel = &module->kernels[0];
     assert_non_null(kernel->clone);
     assert_null(kernel->reason);
+    assert_true(kernel->tensors);
     assert_true(kernel->needs_table);
     assert_int_equal(kernel->site_count, 3); // the store, the load and the reduction
     assert_int_equal(kernel->root_count, 1); // the map is none

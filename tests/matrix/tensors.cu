@@ -5,6 +5,7 @@
 //   multiply   C = A * B, checked against the host; the kernel gets its maps as parameters
 //   constant   the same with maps in constant memory
 //   add        adds the product to C, by a reducing copy
+//   wide       like multiply, and there is a map of more memory than C has, which no kernel uses
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -181,6 +182,9 @@ int main(int count, char **arguments)
                                sizeof(Shared)));
     for (int mode = 1; mode < count; mode++) {
         const bool adds = strcmp(arguments[mode], "add") == 0;
+        if (strcmp(arguments[mode], "wide") == 0)
+            map_of(on_device_c, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, 2 * M, N,
+                   CU_TENSOR_MAP_SWIZZLE_NONE);
         const dim3 blocks(N / TILE, M / TILE);
         std::vector<float> before = c;
         if (strcmp(arguments[mode], "constant") == 0)

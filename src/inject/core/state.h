@@ -85,6 +85,7 @@ struct core_state {
     _Atomic uint32_t asking[2];   // threads that are querying, by the turn in which they began
     _Atomic uint32_t turn;        // 0 or 1
     _Atomic bool linear_textures; // some texture reads or has read linear memory
+    _Atomic bool wide_tensors;    // some tensor with a map may be more than a part of an object
     _Atomic bool managed_made;    // some object is or was managed memory
     _Atomic bool peers;           // kernels of one GPU may write memory of another
     _Atomic bool no_memory;       // it was noted that memory ran out

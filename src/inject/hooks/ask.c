@@ -48,23 +48,71 @@ HOOKED(cuTexRefSetAddress2D_v3,
        (ref, desc, address, pitch), NO_STREAM, {},
        { atomic_store(&core_state.linear_textures, true); })
 
+// Returns the bytes of an element, or more.
+static uint64_t element_bytes(CUtensorMapDataType type)
+{
+    switch (type) {
+    case CU_TENSOR_MAP_DATA_TYPE_UINT8:
+    case CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN8B:
+    case CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B:
+    case CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B: return 1;
+    case CU_TENSOR_MAP_DATA_TYPE_UINT16:
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT16:
+    case CU_TENSOR_MAP_DATA_TYPE_BFLOAT16: return 2;
+    case CU_TENSOR_MAP_DATA_TYPE_UINT32:
+    case CU_TENSOR_MAP_DATA_TYPE_INT32:
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT32:
+    case CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ:
+    case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32:
+    case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ: return 4;
+    default: return 8;
+    }
+}
+
+// Returns whether the tensor is certainly in the object that holds its address.
+static bool is_in_object(const void *address, CUtensorMapDataType type, cuuint32_t rank,
+                         const cuuint64_t *dim, const cuuint64_t *strides)
+{
+    struct core_objects_piece piece;
+    const uint64_t start = (uint64_t)(uintptr_t)address;
+    uint64_t bytes = 0, along = 0;
+    bool fits = core_objects_find_piece(&core_state.objects, start, &piece) &&
+                !__builtin_mul_overflow(dim[0], element_bytes(type), &bytes);
+    for (cuuint32_t i = 1; fits && i < rank; i++)
+        fits = !__builtin_mul_overflow(dim[i] - 1, strides[i - 1], &along) &&
+               !__builtin_add_overflow(bytes, along, &bytes);
+    return fits && bytes <= piece.bytes - (start - piece.start);
+}
+
 // Kernels get tensor maps as arguments, or find them in memory, and use the memory that they are
-// of.
-static void maps_tensor(void *address, CUresult result)
+// of. Probes find the object in which a tensor begins.
+static void maps_tensor(void *address, bool is_inside)
+{
+    core_object_addresses((const char *)&address, sizeof(address));
+    if (!is_inside)
+        atomic_store(&core_state.wide_tensors, true);
+}
+
+// A map that the driver has made has a rank, sizes and strides.
+static void made_map(CUresult result, void *address, CUtensorMapDataType type, cuuint32_t rank,
+                     const cuuint64_t *dim, const cuuint64_t *strides)
 {
     if (result == CUDA_SUCCESS)
-        core_object_addresses((const char *)&address, sizeof(address));
+        maps_tensor(address, is_in_object(address, type, rank, dim, strides));
 }
 
 HOOKED(cuTensorMapReplaceAddress, (CUtensorMap * map, void *address), (map, address), NO_STREAM, {},
-       { maps_tensor(address, result); })
+       {
+           if (result == CUDA_SUCCESS) // its sizes are in the map
+               maps_tensor(address, false);
+       })
 HOOKED(cuTensorMapEncodeTiled,
        (CUtensorMap * map, CUtensorMapDataType type, cuuint32_t rank, void *address,
         const cuuint64_t *dim, const cuuint64_t *strides, const cuuint32_t *box,
         const cuuint32_t *steps, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
         CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill),
        (map, type, rank, address, dim, strides, box, steps, interleave, swizzle, promotion, fill),
-       NO_STREAM, {}, { maps_tensor(address, result); })
+       NO_STREAM, {}, { made_map(result, address, type, rank, dim, strides); })
 HOOKED(cuTensorMapEncodeIm2col,
        (CUtensorMap * map, CUtensorMapDataType type, cuuint32_t rank, void *address,
         const cuuint64_t *dim, const cuuint64_t *strides, const int *lower, const int *upper,
@@ -73,7 +121,7 @@ HOOKED(cuTensorMapEncodeIm2col,
         CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill),
        (map, type, rank, address, dim, strides, lower, upper, channels, pixels, steps, interleave,
         swizzle, promotion, fill),
-       NO_STREAM, {}, { maps_tensor(address, result); })
+       NO_STREAM, {}, { made_map(result, address, type, rank, dim, strides); })
 HOOKED(cuTensorMapEncodeIm2colWide,
        (CUtensorMap * map, CUtensorMapDataType type, cuuint32_t rank, void *address,
         const cuuint64_t *dim, const cuuint64_t *strides, int lower, int upper, cuuint32_t channels,
@@ -82,4 +130,4 @@ HOOKED(cuTensorMapEncodeIm2colWide,
         CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill),
        (map, type, rank, address, dim, strides, lower, upper, channels, pixels, steps, interleave,
         mode, swizzle, promotion, fill),
-       NO_STREAM, {}, { maps_tensor(address, result); })
+       NO_STREAM, {}, { made_map(result, address, type, rank, dim, strides); })

@@ -29,9 +29,10 @@ static int ask(void)
 
 bool probe_maps_tell(const char *ptx, size_t length)
 {
-    static const char copies[] = "async.bulk.tensor.";
+    static const char copies[] = "async.bulk.tensor.", changes[] = "tensormap.replace.";
     static _Atomic int known; // the answer is always the same, so that any thread may ask
-    if (!memmem(ptx, length, copies, sizeof(copies) - 1))
+    if (!memmem(ptx, length, copies, sizeof(copies) - 1) ||
+        memmem(ptx, length, changes, sizeof(changes) - 1))
         return false;
     if (atomic_load(&known) == UNKNOWN)
         atomic_store(&known, ask());

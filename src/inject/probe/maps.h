@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// Returns whether the text copies tensors, and this driver's tensor maps begin with the address of
-// their tensor, so that probes can read it there. Any thread.
+// Returns whether the text copies tensors and does not change their maps, and this driver's maps
+// begin with the address of their tensor, so that probes can read it there. Any thread.
 bool probe_maps_tell(const char *ptx, size_t length);
 
 #endif

@@ -57,6 +57,8 @@ struct shadow_ticket *shadow_ticket_make(struct shadow *shadow, const struct sha
     }
     if (kernel->textures && atomic_load(&core_state.linear_textures))
         ticket->doubts = 1u << EVENT_DOUBT_TEXTURE;
+    if (kernel->tensors && atomic_load(&core_state.wide_tensors))
+        ticket->doubts |= 1u << EVENT_DOUBT_LEFT;
     return ticket;
 }
 

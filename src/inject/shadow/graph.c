@@ -304,6 +304,8 @@ static bool resolve_all(struct shadow *shadow, const struct shadow_ticket *model
     ticket->doubts = model->kernel->textures && atomic_load(&core_state.linear_textures)
                          ? 1u << EVENT_DOUBT_TEXTURE
                          : 0;
+    if (model->kernel->tensors && atomic_load(&core_state.wide_tensors))
+        ticket->doubts |= 1u << EVENT_DOUBT_LEFT;
     for (uint32_t i = 0; i < ticket->root_count; i++) {
         const uint64_t then = model->roots[i].object;
         struct core_objects_piece now;
