@@ -69,6 +69,12 @@ static uint64_t size_along(const struct sim_tensor_map *map, unsigned dimension)
     return map->size[dimension] ? map->size[dimension] : UINT64_C(1) << 32;
 }
 
+// Returns the last coordinate of the bounding box of pixels.
+static int64_t last_pixel(const struct sim_tensor_map *map, unsigned dimension)
+{
+    return (int64_t)size_along(map, dimension) - 1 + map->upper[dimension - 1];
+}
+
 // Sets the coordinates of the row in all dimensions but 0. Rows of a tile count the elements along
 // dimension 1 first.
 static void place_in_tile(const struct tensor_transfer *transfer, uint64_t row,
@@ -92,7 +98,7 @@ static void place_pixel(const struct tensor_transfer *transfer, uint64_t row,
     uint64_t carry = row;
     for (unsigned i = 1; i < images; i++) {
         const int64_t lower = map->lower[i - 1], step = map->step[i];
-        const int64_t upper = (int64_t)size_along(map, i) - 1 + map->upper[i - 1];
+        const int64_t upper = last_pixel(map, i);
         const uint64_t count = (uint64_t)((upper - lower) / step + 1);
         // Places from the first pixel to the end of its line; a pixel beyond the box is a line.
         const uint64_t from_first =
@@ -345,13 +351,13 @@ static bool check_map(struct sim_warp *warp, struct tensor_transfer *transfer)
         return fail(warp, transfer, "rows shorter than the span in which they are swizzled");
     if (copy->reduces && !choose_reduction(transfer))
         return fail(warp, transfer, "a reduction that this type of tensor does not have");
-    transfer->rows = 1;
-    if (copy->is_im2col)
-        transfer->rows = map->pixels;
-    for (unsigned i = 1; !copy->is_im2col && i < map->rank; i++) {
-        if (!map->box[i] || !map->step[i])
+    transfer->rows = copy->is_im2col ? map->pixels : 1;
+    for (unsigned i = 1; i < map->rank; i++) {
+        const bool is_pixel = copy->is_im2col && i + 1u < map->rank;
+        if (!map->step[i] || (!copy->is_im2col && !map->box[i]) ||
+            (is_pixel && last_pixel(map, i) < map->lower[i - 1]))
             return fail(warp, transfer, "a tensor map with an empty box");
-        transfer->rows *= count_along(map, i);
+        transfer->rows *= copy->is_im2col ? 1 : count_along(map, i);
     }
     return true;
 }
