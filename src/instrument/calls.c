@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "children.h"
 #include "heap.h"
 #include "spare.h"
 
@@ -40,7 +41,7 @@ static const char *device_runtime(const char *name)
     return NULL;
 }
 
-static bool launches_kernels(const char *name)
+bool instrument_launches(const char *name)
 {
     const char *what = device_runtime(name);
     return what && (strncmp(what, "Launch", 6) == 0 || strncmp(what, "GraphLaunch", 11) == 0);
@@ -202,14 +203,17 @@ static void look_at(struct instrument_work *work, struct instrument_body *body)
                 instrument_note_heap(work, call.target->function);
                 body->allocates = true;
             }
-            if (launches_kernels(call.target->function->name))
-                body->launches = call.target->function->name;
-            else if (!is_known(call.target->function->name))
+            if (instrument_launches(call.target->function->name)) {
+                if (!body->children.count)
+                    body->launches = call.target->function->name;
+            } else if (!is_known(call.target->function->name))
                 body->calls_outside = call.target->function->name;
             continue;
         }
         add_callee(work, &callees, (uint32_t)(callee - work->bodies));
     }
+    for (size_t i = 0; i < body->children.count; i++)
+        add_callee(work, &callees, body->children.items[i]);
     body->callees = callees.items;
     body->callee_count = (uint32_t)callees.count;
     body->touches = body->has_memory || body->allocates;
@@ -225,7 +229,8 @@ static void spread(struct instrument_work *work)
             for (uint32_t k = 0; k < body->callee_count; k++) {
                 const struct instrument_body *callee = &work->bodies[body->callees[k]];
                 bool touches = body->touches || callee->touches;
-                bool may_exit = body->may_exit || callee->has_exit || callee->may_exit;
+                bool may_exit =
+                    body->may_exit || (!callee->is_child && (callee->has_exit || callee->may_exit));
                 const char *outside =
                     body->calls_outside ? body->calls_outside : callee->calls_outside;
                 const char *launches = body->launches ? body->launches : callee->launches;
@@ -270,6 +275,7 @@ void instrument_find_calls(struct instrument_work *work)
     work->bodies = bodies.items;
     work->body_count = (uint32_t)bodies.count;
     find_taken(work);
+    instrument_find_children(work);
     for (uint32_t i = 0; i < work->body_count; i++)
         look_at(work, &work->bodies[i]);
     spread(work);

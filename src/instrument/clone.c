@@ -9,6 +9,7 @@
 
 #include "accesses.h"
 #include "atomics.h"
+#include "children.h"
 #include "combine.h"
 #include "counters.h"
 #include "described.h"
@@ -62,13 +63,16 @@ static void limit_registers(struct instrument_work *work, const struct instrumen
     head->attrs = attrs;
 }
 
+// declares: nothing follows, and ptxas then takes no attributes of a kernel.
 static void print_head(struct instrument_work *work, const struct instrument_body *body,
-                       struct base_buf *out)
+                       bool declares, struct base_buf *out)
 {
     struct ptx_function head = *body->function;
     struct ptx_var extra = {.space = PTX_SPACE_PARAM, .type = PTX_B64, .vec = 1};
     uint64_t bytes = 0;
-    const char *suffix = work->light ? GLINT_SUFFIX "$light" : GLINT_SUFFIX;
+    const char *suffix = work->light      ? GLINT_SUFFIX "$light"
+                         : body->is_child ? GLINT_SUFFIX "$child"
+                                          : GLINT_SUFFIX;
     size_t length = strlen(head.name) + strlen(suffix) + 1;
     char *name = base_alloc(work->arena, length);
     snprintf(name, length, "%s%s", head.name, suffix);
@@ -83,6 +87,8 @@ static void print_head(struct instrument_work *work, const struct instrument_bod
     } else {
         extra.name = "glint$table";
         head.linkage = 0;
+        if (body->is_child)
+            instrument_limit_child(work, &head);
     }
     struct ptx_var **params =
         base_new_array(&work->scratch, struct ptx_var *, (size_t)head.param_count + 1);
@@ -92,6 +98,8 @@ static void print_head(struct instrument_work *work, const struct instrument_bod
     head.params = params;
     head.name = name;
     limit_registers(work, body, &head);
+    if (body->is_child && declares)
+        head.attr_count = 0;
     head.attributes = NULL;
     base_buf_putc(out, '\n');
     ptx_print_head(&head, out);
@@ -100,7 +108,7 @@ static void print_head(struct instrument_work *work, const struct instrument_bod
 void instrument_emit_declaration(struct instrument_work *work, const struct instrument_body *body,
                                  struct base_buf *out)
 {
-    print_head(work, body, out);
+    print_head(work, body, true, out);
     base_buf_puts(out, ";\n");
 }
 
@@ -447,7 +455,7 @@ void instrument_emit_clone(struct instrument_work *work, struct instrument_body 
     struct walk walk = {.work = work, .body = body};
     struct instrument_twice twice = {0};
     uint32_t past = 0;
-    print_head(work, body, out);
+    print_head(work, body, false, out);
     base_buf_puts(out, "\n{\n");
     emit_registers(work, body);
     for (struct ptx_stmt *stmt = body->function->first; stmt; stmt = stmt->next) {

@@ -30,7 +30,7 @@
 #include "words.h"
 #include "work.h"
 
-static bool wants(const struct instrument_request *request, const char *name)
+bool instrument_wants(const struct instrument_request *request, const char *name)
 {
     return !request->wants || request->wants(request->user, name);
 }
@@ -61,13 +61,13 @@ static void list_kernels(struct instrument_work *work)
     struct instrument_module *module = work->module;
     uint32_t count = 0;
     for (uint32_t i = 0; i < work->body_count; i++)
-        count += work->bodies[i].function->is_entry &&
-                 wants(work->request, work->bodies[i].function->name);
+        count += work->bodies[i].function->is_entry && !work->bodies[i].is_child &&
+                 instrument_wants(work->request, work->bodies[i].function->name);
     module->kernels = base_new_array(work->arena, struct instrument_kernel, count);
     for (uint32_t i = 0; i < work->body_count && module->kernel_count < count; i++) {
         struct instrument_body *body = &work->bodies[i];
         const char *name = body->function->name;
-        if (!body->function->is_entry || !wants(work->request, name))
+        if (!body->function->is_entry || body->is_child || !instrument_wants(work->request, name))
             continue;
         body->kernel = &module->kernels[module->kernel_count++];
         body->kernel->name = base_alloc_text(work->arena, name, strlen(name));
@@ -82,8 +82,9 @@ static void list_allocators(struct instrument_work *work)
     module->allocators = base_new_array(work->arena, const char *, work->body_count);
     for (uint32_t i = 0; i < work->body_count; i++) {
         const struct ptx_function *function = work->bodies[i].function;
-        if (function->is_entry && (work->bodies[i].allocates || work->bodies[i].calls_outside ||
-                                   work->bodies[i].launches))
+        if (function->is_entry && !work->bodies[i].is_child &&
+            (work->bodies[i].allocates || work->bodies[i].calls_outside ||
+             work->bodies[i].launches))
             module->allocators[module->allocator_count++] =
                 base_alloc_text(work->arena, function->name, strlen(function->name));
     }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "calls.h"
+#include "children.h"
 #include "clone.h"
 #include "fill.h"
 #include "heap.h"
@@ -168,6 +169,15 @@ void instrument_emit_after_call(struct instrument_work *work, const struct ptx_s
     led->close = NULL;
 }
 
+// Returns whether some kernel that the body launches has a clone.
+static bool touches_any(const struct instrument_work *work, const struct instrument_body *body)
+{
+    bool any = false;
+    for (size_t i = 0; i < body->children.count; i++)
+        any |= work->bodies[body->children.items[i]].touches;
+    return any;
+}
+
 bool instrument_emit_led(struct instrument_work *work, const struct instrument_body *body,
                          const struct ptx_instr *instr)
 {
@@ -176,7 +186,9 @@ bool instrument_emit_led(struct instrument_work *work, const struct instrument_b
         return false;
     const struct ptx_function *function = call.target->function;
     const struct instrument_body *callee = instrument_body_of(work, function->name);
-    if (callee ? !callee->touches : !instrument_is_heap(work, function))
+    if (callee ? !callee->touches
+               : !instrument_is_heap(work, function) &&
+                     !(instrument_gets_buffer(body, function) && touches_any(work, body)))
         return false;
     emit_call_of(work, body, instr, function->name);
     return true;

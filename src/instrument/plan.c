@@ -9,6 +9,7 @@
 
 #include "accesses.h"
 #include "aims.h"
+#include "children.h"
 #include "lanes.h"
 #include "layouts.h"
 #include "stores.h"
@@ -45,6 +46,11 @@ static uint32_t params_end(const struct ptx_function *function, uint32_t count)
         end = (end + align - 1) / align * align + (uint32_t)function->params[i]->size_bytes;
     }
     return end;
+}
+
+uint32_t instrument_params_end(const struct ptx_function *function)
+{
+    return params_end(function, function->param_count);
 }
 
 uint32_t instrument_param_offset(const struct ptx_function *function, uint32_t index)
@@ -222,7 +228,8 @@ static void plan_site(struct instrument_work *work, struct instrument_body *body
                       struct roots *roots)
 {
     *probe = instrument_no_probe(site);
-    if (!site->reachable || is_for_shared(site->instr) ||
+    if (!site->reachable || instrument_is_buffer(body, site->address) ||
+        is_for_shared(site->instr) ||
         (site->actual_space != PTX_SPACE_GLOBAL && site->actual_space != PTX_SPACE_GENERIC))
         return;
     if (is_mapped(work, site)) {

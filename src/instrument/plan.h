@@ -16,6 +16,8 @@ struct instrument_probe instrument_no_probe(const struct ptx_site *site);
 // Returns whether a probe can compute the address.
 bool instrument_has_address(const struct ptx_operand *address);
 
+// Returns where the parameters of a kernel end.
+uint32_t instrument_params_end(const struct ptx_function *function);
 // Returns where the driver places a parameter of a kernel.
 uint32_t instrument_param_offset(const struct ptx_function *function, uint32_t index);
 

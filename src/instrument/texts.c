@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "calls.h"
+#include "children.h"
 #include "clone.h"
 #include "library.h"
 #include "spare.h"
@@ -132,6 +133,7 @@ static void put_clones(struct instrument_work *work, const struct text *text, st
         if (text->holds[i] && work->bodies[i].cloned && !work->bodies[i].failed)
             instrument_emit_declaration(work, &work->bodies[i], out);
     }
+    instrument_emit_buffer_function(work, text->holds, out);
     for (uint32_t i = 0; i < work->body_count; i++) {
         const struct instrument_body *body = &work->bodies[i];
         if (text->holds[i] && has_clone(body))

@@ -259,6 +259,11 @@ struct instrument_body {
     bool reads_sizes;          // of shared memory; see spare.c
     uint32_t *callees;         // indices of bodies, each once
     uint32_t callee_count;
+    // Launches, if the code says of all which kernels they are of: see children.c.
+    BASE_ARRAY(uint32_t) children;              // indices of the bodies of these kernels
+    BASE_ARRAY(const struct ptx_reg *) buffers; // for their parameters
+    uint32_t inner; // of a kernel that is launched by kernels: the index of its body as such, or 0
+    bool is_child;  // it is such a body
 
     struct instrument_kernel *kernel; // of a requested kernel, else NULL
     bool cloned;                      // a device function that clones call

@@ -291,6 +291,83 @@ static void kernels_that_launch_others_say_so(void **state)
     }
 }
 
+// What compilers make of a launch: by `mov` of the kernel's address into %d0, or by `load` of it,
+// and with so many bytes of dynamic shared memory.
+#define LAUNCH(kernel, shared)                                                               \
+    kernel " {\n.param .b64 f; .param .align 4 .b8 g[12]; .param .align 4 .b8 b[12];\n"      \
+           ".param .b32 s; .param .b64 r; st.param.b64 [f+0], %d0; st.param.b32 [g+0], 1;\n" \
+           "st.param.b32 [g+4], 1; st.param.b32 [g+8], 1; st.param.b32 [b+0], 32;\n"         \
+           "st.param.b32 [b+4], 1; st.param.b32 [b+8], 1; st.param.b32 [s+0], " shared ";\n" \
+           "call.uni (r), __cudaCDP2GetParameterBufferV2, (f, g, b, s);\n"                   \
+           "ld.param.b64 %d1, [r+0];\n}\nst.u64 [%d1], %a;\n"                                \
+           "{\n.param .b64 p; .param .b64 t; .param .b32 r; st.param.b64 [p+0], %d1;\n"      \
+           "st.param.b64 [t+0], 0; call.uni (r), __cudaCDP2LaunchDeviceV2, (p, t);\n}\n"
+#define RUNTIME                                                                     \
+    ".extern .func (.param .b64 r) __cudaCDP2GetParameterBufferV2(.param .b64 f,\n" \
+    ".param .align 4 .b8 g[12], .param .align 4 .b8 b[12], .param .b32 s);\n"       \
+    ".extern .func (.param .b32 r) __cudaCDP2LaunchDeviceV2(.param .b64 p, .param .b64 t);\n"
+#define CHILD                                                                              \
+    ".visible .entry child(.param .u64 p, .param .u32 n) {\n.reg .b64 %a; .reg .b32 %r;\n" \
+    "ld.param.u64 %a, [p]; ld.global.u32 %r, [%a]; ret; }\n"
+#define PARENT(kernel, shared) HEAD RUNTIME CHILD KERNEL("k", LAUNCH(kernel, shared))
+
+static const struct instrument_kernel *parent_of(const struct instrument_module *module)
+{
+    for (uint32_t i = 0; i < module->kernel_count; i++) {
+        if (strcmp(module->kernels[i].name, "k") == 0)
+            return &module->kernels[i];
+    }
+    fail_msg("there is no such kernel");
+    return NULL;
+}
+
+// A kernel that certainly launches kernels of the text launches their clones, with the table behind
+// their parameters. The buffer of the parameters is not looked up.
+static void launched_kernels_have_clones_of_their_own(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+        const struct instrument_module *module =
+            make(PARENT("mov.u64 %d0, child;", "0"), levels[i]);
+        const struct instrument_kernel *kernel = parent_of(module);
+        assert_null(kernel->reason);
+        assert_false(kernel->outside);
+        assert_true(kernel->needs_table);
+        assert_int_equal(module->kernel_count, 2);
+        assert_int_equal(kernel->site_count, 1); // that of the child
+        assert_string_equal(kernel->sites[0].function, "child");
+        assert_non_null(strstr(module->ptx, ".entry child$glint$child"));
+        assert_non_null(strstr(module->ptx, ".maxntid 1024"));
+        assert_non_null(strstr(module->ptx, "__cudaCDP2GetParameterBufferV2$glint, (f, g, b, s, "));
+        assert_non_null(strstr(module->ptx, "selp.b64 %at, 16, %at, %p;"));
+    }
+}
+
+static void launches_of_unknown_kernels_are_not_seen(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint32_t facts;
+    } cases[] = {
+        // From memory, one of two kernels, more shared memory than any kernel may have unasked, and
+        // facts of which the clones of functions have fewer.
+        {PARENT("ld.global.u64 %d0, [%b];", "0"), INSTRUMENT_OBJECTS},
+        {PARENT("mov.u64 %d0, child; @%c1 mov.u64 %d0, k;", "0"), INSTRUMENT_OBJECTS},
+        {PARENT("mov.u64 %d0, child;", "%r0"), INSTRUMENT_OBJECTS},
+        {PARENT("mov.u64 %d0, child;", "60000"), INSTRUMENT_ELEMENTS},
+        {PARENT("mov.u64 %d0, child;", "0"), INSTRUMENT_OBJECTS | INSTRUMENT_VALUES},
+        {PARENT("mov.u64 %d0, child;", "0"), INSTRUMENT_OBJECTS | INSTRUMENT_REQUESTS},
+    };
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct instrument_module *module = make(cases[i].text, cases[i].facts);
+        const struct instrument_kernel *kernel = parent_of(module);
+        assert_true(kernel->outside);
+        assert_non_null(strstr(kernel->reason, "launches kernels from the device"));
+        assert_null(strstr(module->ptx, "$glint$child"));
+    }
+}
+
 static void guards_and_calls_that_end_threads_have_flags_of_their_own(void **state)
 {
     (void)state;
@@ -696,6 +773,8 @@ int main(void)
         cmocka_unit_test(what_every_thread_does_needs_no_flag),
         cmocka_unit_test(what_some_threads_do_has_one_flag_outside_of_loops),
         cmocka_unit_test(steps_that_stay_the_same_are_not_compared_in_loops),
+        cmocka_unit_test(launched_kernels_have_clones_of_their_own),
+        cmocka_unit_test(launches_of_unknown_kernels_are_not_seen),
         cmocka_unit_test(guards_and_calls_that_end_threads_have_flags_of_their_own),
         cmocka_unit_test(kernels_that_launch_others_say_so),
         cmocka_unit_test(blocks_that_run_equally_often_share_a_tally),
