@@ -221,8 +221,8 @@ void instrument_find_children(struct instrument_work *work)
         all[all[i].inner].is_child = true;
         all[all[i].inner].is_taken = false;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        for (size_t k = 0; k < all[i].children.count && i < own; k++)
+    for (uint32_t i = 0; i < own; i++) {
+        for (size_t k = 0; k < all[i].children.count; k++)
             all[i].children.items[k] = all[all[i].children.items[k]].inner;
     }
     work->bodies = all;

@@ -31,6 +31,14 @@ static void unlock(struct sim_family *family)
 
 // --- Tasks ---------------------------------------------------------------------------------------
 
+static void free_task(struct sim_task *task)
+{
+    free(task->run.tids);
+    free(task->params);
+    base_array_fini(&task->after);
+    free(task);
+}
+
 void sim_task_release(struct sim_task *task)
 {
     if (!task || --task->references)
@@ -38,10 +46,7 @@ void sim_task_release(struct sim_task *task)
     *task->live_at = task->live_next;
     if (task->live_next)
         task->live_next->live_at = task->live_at;
-    free(task->run.tids);
-    free(task->params);
-    base_array_fini(&task->after);
-    free(task);
+    free_task(task);
 }
 
 void sim_family_init(struct sim_family *family, struct sim_run *root)
@@ -58,22 +63,22 @@ void sim_family_fini(struct sim_family *family)
 {
     struct sim_device *device = family->root->device;
     sim_streams_drop(&family->top);
-    // Tasks are left if the launch has failed.
+    // Tasks are left if the launch has failed. Those with streams are not complete, so that
+    // dropping the streams does not free them.
     for (struct sim_task *task = family->live; task; task = task->live_next)
         sim_streams_drop(task);
-    while (family->live) {
-        family->live->references = 1;
-        sim_task_release(family->live);
+    for (struct sim_task *task = family->live, *next; task; task = next) {
+        next = task->live_next;
+        free_task(task);
     }
     base_array_fini(&family->top.after);
-    for (size_t i = 0; i < family->buffers.count; i++) {
-        if (!family->buffers.entries[i].removed)
-            free((void *)(uintptr_t)family->buffers.entries[i].value);
-    }
-    base_map_fini(&family->buffers);
     for (size_t i = 0; i < family->chunks.count; i++) {
-        sim_object_remove(device, (uint64_t)(uintptr_t)family->chunks.items[i]);
-        free(family->chunks.items[i]);
+        struct sim_chunk *chunk = &family->chunks.items[i];
+        sim_object_remove(device, (uint64_t)(uintptr_t)chunk->memory);
+        for (uint64_t k = 0; k < chunk->bytes / chunk->buffer_bytes; k++)
+            free(chunk->kept[k]);
+        free(chunk->kept);
+        free(chunk->memory);
     }
     base_array_fini(&family->chunks);
 }
@@ -172,13 +177,15 @@ bool sim_family_take(struct sim_family *family, struct sim_run **run, uint64_t *
 
 void sim_family_begin(struct sim_run *run)
 {
-    atomic_fetch_add(&run->family->running, 1);
+    if (run->task->parent)
+        atomic_fetch_add(&run->family->running, 1);
 }
 
 void sim_family_end(struct sim_run *run, bool waited)
 {
     struct sim_family *family = run->family;
-    atomic_fetch_sub(&family->running, 1);
+    if (run->task->parent)
+        atomic_fetch_sub(&family->running, 1);
     if (waited)
         atomic_fetch_sub(&family->waiting, 1);
     // The run may be freed by another thread as soon as its last block has ended.
@@ -197,6 +204,16 @@ void sim_family_end(struct sim_run *run, bool waited)
 
 // --- Requests ------------------------------------------------------------------------------------
 
+// Returns the number of blocks that have begun and not ended. The root's are not counted one by
+// one, because most launches have no others.
+static uint64_t running_blocks(struct sim_family *family)
+{
+    struct sim_run *root = family->root;
+    const uint64_t taken = atomic_load(&root->next_block);
+    const uint64_t begun = taken < root->block_total ? taken : root->block_total;
+    return atomic_load(&family->running) + begun - atomic_load(&root->done_blocks);
+}
+
 enum sim_slot sim_family_reserve(struct sim_block *block, uint32_t count)
 {
     struct sim_family *family = block->launch->family;
@@ -209,8 +226,7 @@ enum sim_slot sim_family_reserve(struct sim_block *block, uint32_t count)
         block->wants_slot = false;
     } else {
         const uint64_t waiting = atomic_load(&family->waiting) + !block->wants_slot;
-        const bool others =
-            atomic_load(&family->running) > waiting && ++family->attempts < MOST_ATTEMPTS;
+        const bool others = running_blocks(family) > waiting && ++family->attempts < MOST_ATTEMPTS;
         result = atomic_load(&family->startable) || others ? SLOT_WAIT : SLOT_NONE;
         if (result == SLOT_WAIT && !block->wants_slot)
             atomic_fetch_add(&family->waiting, 1);
@@ -231,19 +247,35 @@ void sim_family_give_back(struct sim_block *block, uint32_t count)
     unlock(family);
 }
 
-static void *new_chunk(struct sim_family *family, uint64_t bytes)
+// Returns the place that remembers what the buffer at the address is for, or NULL if there is none.
+static struct sim_params **kept_at(const struct sim_family *family, uint64_t address)
+{
+    for (size_t i = 0; i < family->chunks.count; i++) {
+        const struct sim_chunk *chunk = &family->chunks.items[i];
+        const uint64_t at = address - (uint64_t)(uintptr_t)chunk->memory;
+        if (at < chunk->bytes && at % chunk->buffer_bytes == 0)
+            return &chunk->kept[at / chunk->buffer_bytes];
+    }
+    return NULL;
+}
+
+static const struct sim_chunk *new_chunk(struct sim_family *family, uint64_t buffer_bytes)
 {
     struct sim_device *device = family->root->device;
-    void *chunk = NULL, **place = base_array_push(&family->chunks);
-    if (!place || posix_memalign(&chunk, LEAST_PARAMS, bytes) != 0 ||
-        sim_object_add(device, (uint64_t)(uintptr_t)chunk, bytes, GPUSIM_OBJECT_DEVICE,
+    const uint64_t bytes = buffer_bytes < CHUNK_BYTES ? CHUNK_BYTES : buffer_bytes;
+    void *memory = NULL;
+    struct sim_params **kept = calloc(bytes / buffer_bytes, sizeof(struct sim_params *));
+    struct sim_chunk *chunk = base_array_push(&family->chunks);
+    if (!chunk || !kept || posix_memalign(&memory, LEAST_PARAMS, bytes) != 0 ||
+        sim_object_add(device, (uint64_t)(uintptr_t)memory, bytes, GPUSIM_OBJECT_DEVICE,
                        "parameters of launches by kernels", NULL) != BASE_OK) {
-        free(chunk);
-        family->chunks.count -= place != NULL;
+        free(memory);
+        free(kept);
+        family->chunks.count -= chunk != NULL;
         return NULL;
     }
-    memset(chunk, 0, bytes);
-    *place = chunk;
+    memset(memory, 0, bytes);
+    *chunk = (struct sim_chunk){memory, bytes, buffer_bytes, kept};
     return chunk;
 }
 
@@ -252,11 +284,10 @@ static uint64_t buffer_of(struct sim_family *family, uint32_t class, uint64_t by
 {
     uint64_t *unused = &family->unused[class];
     if (!*unused) {
-        const uint64_t all = bytes < CHUNK_BYTES ? CHUNK_BYTES : bytes;
-        char *chunk = new_chunk(family, all);
-        for (uint64_t at = 0; chunk && at + bytes <= all; at += bytes) {
-            memcpy(chunk + at, unused, sizeof(*unused));
-            *unused = (uint64_t)(uintptr_t)(chunk + at);
+        const struct sim_chunk *chunk = new_chunk(family, bytes);
+        for (uint64_t at = 0; chunk && at + bytes <= chunk->bytes; at += bytes) {
+            memcpy(chunk->memory + at, unused, sizeof(*unused));
+            *unused = (uint64_t)(uintptr_t)(chunk->memory + at);
         }
     }
     const uint64_t address = *unused;
@@ -279,10 +310,10 @@ uint64_t sim_family_buffer(struct sim_family *family, const struct sim_params *p
     *kept = *params;
     kept->room_class = class;
     lock(family);
-    uint64_t address = buffer_of(family, class, bytes);
-    uint64_t *place = address ? base_map_put(&family->buffers, address, NULL) : NULL;
+    const uint64_t address = buffer_of(family, class, bytes);
+    struct sim_params **place = address ? kept_at(family, address) : NULL;
     if (place)
-        *place = (uint64_t)(uintptr_t)kept;
+        *place = kept;
     unlock(family);
     if (!place)
         free(kept);
@@ -292,12 +323,12 @@ uint64_t sim_family_buffer(struct sim_family *family, const struct sim_params *p
 bool sim_family_buffer_take(struct sim_family *family, uint64_t address, struct sim_params *params)
 {
     lock(family);
-    const uint64_t *found = base_map_get(&family->buffers, address);
+    struct sim_params **place = kept_at(family, address);
+    const bool found = place && *place;
     if (found) {
-        struct sim_params *kept = (struct sim_params *)(uintptr_t)*found;
-        *params = *kept;
-        free(kept);
-        base_map_remove(&family->buffers, address);
+        *params = **place;
+        free(*place);
+        *place = NULL;
         void *buffer = (void *)(uintptr_t)address;
         uint64_t *unused = &family->unused[params->room_class];
         params->values = malloc(params->bytes + 1u);
@@ -344,6 +375,7 @@ bool sim_family_submit(struct sim_family *family, struct sim_task *task, enum si
     bool good = true;
     lock(family);
     if (place == PLACE_TAIL) {
+        task->depth = parent->depth; // a grid may launch itself again and again
         if (parent->tail)
             parent->last_tail->next = task;
         else

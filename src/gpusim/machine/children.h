@@ -67,6 +67,13 @@ struct sim_params {
     unsigned char *values; // what the buffer held when it was launched
 };
 
+// Memory for buffers of one size. `kept` has what is remembered of each, or NULL.
+struct sim_chunk {
+    char *memory;
+    uint64_t bytes, buffer_bytes;
+    struct sim_params **kept;
+};
+
 enum { PARAM_CLASSES = 16 };
 
 // The tasks of a root.
@@ -79,13 +86,12 @@ struct sim_family {
     uint64_t blocks;                // of all grids so far, for numbers in the log
     uint64_t grids;
     uint64_t slots;                 // launches that were requested and have not begun
-    atomic_uint_fast64_t running;   // blocks that have begun, of all grids
+    atomic_uint_fast64_t running;   // blocks that have begun and not ended, but those of the root
     atomic_uint_fast64_t waiting;   // those of them that wait for a slot
     uint64_t attempts;              // of blocks that wait, since a slot was freed
     bool done;                      // the top is complete
-    struct base_map buffers;        // addresses of struct sim_params
     uint64_t unused[PARAM_CLASSES]; // free buffers, linked by their first words
-    BASE_ARRAY(void *) chunks;      // memory of buffers
+    BASE_ARRAY(struct sim_chunk) chunks;
 };
 
 // Prepares and frees the tasks of a root. sim_family_fini() is called when no thread runs blocks.

@@ -140,16 +140,17 @@ struct sim_stream *sim_family_stream_new(struct sim_block *block)
 bool sim_family_stream_end(struct sim_block *block, uint64_t handle)
 {
     lock(block);
-    struct sim_stream **at = &block->launch->task->streams, *found = NULL;
+    struct sim_stream **at = &block->launch->task->streams;
     while (*at && (uint64_t)(uintptr_t)*at != handle)
         at = &(*at)->next;
-    if (*at) {
-        found = *at;
+    struct sim_stream *found = *at;
+    const bool exists = found;
+    if (exists) {
         *at = found->next;
         drop_stream(found);
     }
     unlock(block);
-    return found;
+    return exists;
 }
 
 struct sim_event *sim_family_event_new(struct sim_block *block)
@@ -176,13 +177,14 @@ bool sim_family_event_end(struct sim_block *block, uint64_t handle)
 {
     lock(block);
     struct sim_event **at = event_of(block, handle), *found = *at;
-    if (found) {
+    const bool exists = found;
+    if (exists) {
         *at = found->next;
         clear_event(found);
         free(found);
     }
     unlock(block);
-    return found;
+    return exists;
 }
 
 // Remembers the task in a list, unless it is complete. False: out of memory.

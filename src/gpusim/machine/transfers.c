@@ -21,6 +21,7 @@ static void box_fails(struct sim_family *family, const struct sim_task *task,
                       const struct sim_box *box)
 {
     struct sim_run *root = family->root;
+    const unsigned long long bytes = task->width * task->height * task->depth_of_box;
     gpusim_lock(&root->lock, GPUSIM_RANK_RUN);
     if (root->fault.kind == SIM_FAULT_NONE) {
         root->fault.kind = SIM_FAULT_ADDRESS;
@@ -28,8 +29,7 @@ static void box_fails(struct sim_family *family, const struct sim_task *task,
                  "kernel %s: a %s that it requested, of %llu bytes at 0x%llx, goes beyond the "
                  "memory of an object",
                  task->parent->parent ? task->parent->run.code->name : root->code->name,
-                 task->kind == TASK_COPY ? "copy" : "fill",
-                 (unsigned long long)(task->width * task->height * task->depth_of_box),
+                 task->kind == TASK_COPY ? "copy" : "fill", bytes,
                  (unsigned long long)box->address);
     }
     gpusim_unlock(&root->lock, GPUSIM_RANK_RUN);
