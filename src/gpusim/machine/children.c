@@ -209,7 +209,7 @@ void sim_family_end(struct sim_run *run, bool waited)
 static uint64_t running_blocks(struct sim_family *family)
 {
     struct sim_run *root = family->root;
-    const uint64_t taken = atomic_load(&root->next_block);
+    const uint64_t taken = atomic_load(&root->next_cluster);
     const uint64_t begun = taken < root->block_total ? taken : root->block_total;
     return atomic_load(&family->running) + begun - atomic_load(&root->done_blocks);
 }
