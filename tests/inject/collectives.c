@@ -79,6 +79,11 @@ int main(void)
     CHECK(ncclAllGather(at(from), at(to), 10, INT8, third, stream));
     CHECK(ncclCommShrink(third, left_out, 2, &shrunk, NULL, 0));
     CHECK(ncclReduceScatter(at(from), at(to), 10, INT8, 0, shrunk, stream));
+    void *asked, *unready;
+    CHECK(ncclStandInMake(&asked, 2, 6));
+    CHECK(ncclReduceScatter(at(from), at(to), 10, INT8, 0, asked, stream));
+    CHECK(ncclStandInMake(&unready, 7, 8));
+    CHECK(ncclReduceScatter(at(from), at(to), 10, INT8, 0, unready, stream));
     CHECK(ncclCommAbort(second));
     CHECK(ncclCommDestroy(comm));
     CHECK(cuStreamSynchronize(stream));

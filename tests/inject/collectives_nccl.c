@@ -9,12 +9,12 @@ struct communicator {
     int rank, ranks;
 };
 
-static struct communicator made[8];
+static struct communicator made[16];
 static int communicators;
 
 static int make(void **comm, int rank, int ranks)
 {
-    if (communicators == 8 || rank < 0 || rank >= ranks)
+    if (communicators == 16 || rank < 0 || rank >= ranks)
         return 4; // ncclInvalidArgument
     made[communicators] = (struct communicator){rank, ranks};
     *comm = &made[communicators++];
@@ -62,7 +62,28 @@ int ncclCommSplit(void *comm, int color, int key, void **split, void *config)
     (void)color;
     (void)key;
     (void)config;
-    return make(split, 0, 1);
+    return make(split, 1, 2);
+}
+
+// A communicator of rank 7 or more is not ready.
+int ncclCommCount(const void *comm, int *ranks)
+{
+    const struct communicator *asked = comm;
+    *ranks = asked->ranks;
+    return asked->rank >= 7 ? 7 : 0;
+}
+
+int ncclCommUserRank(const void *comm, int *rank)
+{
+    const struct communicator *asked = comm;
+    *rank = asked->rank;
+    return asked->rank >= 7 ? 7 : 0;
+}
+
+// Not a function of NCCL, and so not one that glint knows.
+int ncclStandInMake(void **comm, int rank, int ranks)
+{
+    return make(comm, rank, ranks);
 }
 
 int ncclCommDestroy(void *comm)

@@ -17,6 +17,9 @@ int ncclCommInitRankScalable(void **comm, int ranks, int rank, int ids, struct n
 int ncclCommShrink(void *comm, int *left_out, int count, void **shrunk, void *config, int flags);
 int ncclCommInitAll(void **comms, int ranks, const int *devices);
 int ncclCommSplit(void *comm, int color, int key, void **split, void *config);
+int ncclCommCount(const void *comm, int *ranks);
+int ncclCommUserRank(const void *comm, int *rank);
+int ncclStandInMake(void **comm, int rank, int ranks);
 int ncclCommDestroy(void *comm);
 int ncclCommAbort(void *comm);
 int ncclGroupStart(void);

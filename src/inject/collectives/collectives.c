@@ -12,6 +12,7 @@
 #include "inject/core/object_records.h"
 #include "inject/util/imports.h"
 #include "inject/util/lock.h"
+#include "inject/util/next.h"
 
 enum { MOST_OBJECTS = 32 }; // of a call, and of a group
 
@@ -37,6 +38,7 @@ struct communicator {
     const void *handle;
     uint32_t number;
     int32_t rank, ranks; // -1: unknown
+    bool asked;          // NCCL has told what it can tell of it
 };
 
 // All communicators of the process that exist.
@@ -66,9 +68,10 @@ static struct communicator communicator_of(const void *handle)
     if (!known && handle) {
         known = base_array_push(&communicators.list);
         if (known)
-            *known = (struct communicator){handle, ++communicators.made, -1, -1};
+            *known = (struct communicator){handle, ++communicators.made, -1, -1, false};
     }
-    const struct communicator found = known ? *known : (struct communicator){NULL, 0, -1, -1};
+    const struct communicator found =
+        known ? *known : (struct communicator){NULL, 0, -1, -1, false};
     util_lock_give(&communicators.lock, RANK_COLLECTIVES);
     return found;
 }
@@ -82,20 +85,68 @@ static void forget(const void *handle)
     util_lock_give(&communicators.lock, RANK_COLLECTIVES);
 }
 
+static struct communicator set(const void *handle, int rank, int ranks, bool asked)
+{
+    util_lock_take(&communicators.lock, RANK_COLLECTIVES);
+    struct communicator *known = find_locked(handle), found = {NULL, 0, -1, -1, false};
+    if (known) {
+        known->rank = rank;
+        known->ranks = ranks;
+        known->asked = asked;
+        found = *known;
+    }
+    util_lock_give(&communicators.lock, RANK_COLLECTIVES);
+    return found;
+}
+
 // The handle may have belonged to a communicator that is gone.
 static struct communicator make(const void *handle, int rank, int ranks)
 {
     forget(handle);
     communicator_of(handle);
-    util_lock_take(&communicators.lock, RANK_COLLECTIVES);
-    struct communicator *known = find_locked(handle), found = {NULL, 0, -1, -1};
-    if (known) {
-        known->rank = rank;
-        known->ranks = ranks;
-        found = *known;
+    return set(handle, rank, ranks, false);
+}
+
+// The functions of NCCL that tell of a communicator, in the library of another of its functions.
+struct telling {
+    const void *beside;
+    int (*count)(const void *comm, int *ranks);
+    int (*user_rank)(const void *comm, int *rank);
+};
+
+static int find_telling(struct dl_phdr_info *info, size_t bytes, void *user)
+{
+    struct telling *telling = user;
+    const uint64_t at = (uint64_t)(uintptr_t)telling->beside - info->dlpi_addr;
+    (void)bytes;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        if (header->p_type != PT_LOAD || at - header->p_vaddr >= header->p_memsz)
+            continue;
+        telling->count = (__typeof__(telling->count))util_definition(info, "ncclCommCount");
+        telling->user_rank =
+            (__typeof__(telling->user_rank))util_definition(info, "ncclCommUserRank");
+        return 1;
     }
-    util_lock_give(&communicators.lock, RANK_COLLECTIVES);
-    return found;
+    return 0;
+}
+
+// Asks NCCL for what is unknown of a communicator that is about to be used: the collective
+// checks the handle in the same way. function: that of NCCL which is called next.
+static struct communicator ask(struct communicator known, const void *function)
+{
+    if (!known.handle || known.asked || (known.rank >= 0 && known.ranks >= 0))
+        return known;
+    struct telling telling = {.beside = function};
+    dl_iterate_phdr(find_telling, &telling);
+    int rank = -1, ranks = -1;
+    if (!telling.count || telling.count(known.handle, &ranks) != 0)
+        ranks = -1;
+    if (!telling.user_rank || telling.user_rank(known.handle, &rank) != 0)
+        rank = -1;
+    const bool sound = ranks > 0 && rank >= 0 && rank < ranks;
+    const bool later = !sound && telling.count && telling.user_rank; // it may not be ready yet
+    return set(known.handle, sound ? rank : -1, sound ? ranks : -1, !later);
 }
 
 // --- Objects -------------------------------------------------------------------------------------
@@ -149,9 +200,9 @@ struct collective {
     struct used_list used;
 };
 
-// Returns false if the call must only be passed on.
+// Returns false if the call must only be passed on. function: of NCCL, if it uses the communicator.
 static bool begin(struct collective *at, enum core_hook hook, const void *communicator,
-                  CUstream stream, struct stack_unwind_registers caller)
+                  const void *function, CUstream stream, struct stack_unwind_registers caller)
 {
     if (thread.inside || core_thread.depth || !core_is_on())
         return false;
@@ -161,7 +212,9 @@ static bool begin(struct collective *at, enum core_hook hook, const void *commun
         return false;
     core_call_tell(&at->call);
     at->call.flags |= EVENT_CALL_ASYNC;
-    const struct communicator known = communicator_of(communicator);
+    struct communicator known = communicator_of(communicator);
+    if (function)
+        known = ask(known, function);
     at->used.count = 0;
     at->used.incomplete = false;
     at->record = (struct event_collective){.count = EVENT_UNKNOWN,
@@ -372,15 +425,16 @@ static struct util_imports imports = {
     ((__typeof__(&(function)))atomic_load_explicit(&functions[FUNCTION_##function].real, \
                                                    memory_order_acquire))
 
-#define F(symbol, function, params, args, moved)                     \
-    static int function params                                       \
-    {                                                                \
-        struct collective at;                                        \
-        if (!begin(&at, HOOK_##symbol, comm, stream, UNWIND_CALLER)) \
-            return REAL_NCCL(function) args;                         \
-        moved;                                                       \
-        enter(&at);                                                  \
-        return leave(&at, REAL_NCCL(function) args);                 \
+#define F(symbol, function, params, args, moved)                           \
+    static int function params                                             \
+    {                                                                      \
+        struct collective at;                                              \
+        const void *real = (const void *)REAL_NCCL(function);              \
+        if (!begin(&at, HOOK_##symbol, comm, real, stream, UNWIND_CALLER)) \
+            return REAL_NCCL(function) args;                               \
+        moved;                                                             \
+        enter(&at);                                                        \
+        return leave(&at, REAL_NCCL(function) args);                       \
     }
 FUNCTIONS(F)
 #undef F
@@ -402,7 +456,7 @@ static void made(struct collective *at, int status, void *const *handle, int ran
 static int comm_init_rank(void **comm, int ranks, struct unique_id id, int rank)
 {
     struct collective at;
-    if (!begin(&at, HOOK_ncclCommInitRank, NULL, NO_STREAM, UNWIND_CALLER))
+    if (!begin(&at, HOOK_ncclCommInitRank, NULL, NULL, NO_STREAM, UNWIND_CALLER))
         return REAL_NCCL(comm_init_rank)(comm, ranks, id, rank);
     enter(&at);
     const int status = REAL_NCCL(comm_init_rank)(comm, ranks, id, rank);
@@ -414,7 +468,7 @@ static int comm_init_rank_config(void **comm, int ranks, struct unique_id id, in
                                  void *config)
 {
     struct collective at;
-    if (!begin(&at, HOOK_ncclCommInitRankConfig, NULL, NO_STREAM, UNWIND_CALLER))
+    if (!begin(&at, HOOK_ncclCommInitRankConfig, NULL, NULL, NO_STREAM, UNWIND_CALLER))
         return REAL_NCCL(comm_init_rank_config)(comm, ranks, id, rank, config);
     enter(&at);
     const int status = REAL_NCCL(comm_init_rank_config)(comm, ranks, id, rank, config);
@@ -426,7 +480,7 @@ static int comm_init_rank_scalable(void **comm, int ranks, int rank, int ids, st
                                    void *config)
 {
     struct collective at;
-    if (!begin(&at, HOOK_ncclCommInitRankScalable, NULL, NO_STREAM, UNWIND_CALLER))
+    if (!begin(&at, HOOK_ncclCommInitRankScalable, NULL, NULL, NO_STREAM, UNWIND_CALLER))
         return REAL_NCCL(comm_init_rank_scalable)(comm, ranks, rank, ids, id, config);
     enter(&at);
     const int status = REAL_NCCL(comm_init_rank_scalable)(comm, ranks, rank, ids, id, config);
@@ -438,7 +492,7 @@ static int comm_init_rank_scalable(void **comm, int ranks, int rank, int ids, st
 static int comm_init_all(void **comms, int count, const int *devices)
 {
     struct collective at;
-    if (!begin(&at, HOOK_ncclCommInitAll, NULL, NO_STREAM, UNWIND_CALLER))
+    if (!begin(&at, HOOK_ncclCommInitAll, NULL, NULL, NO_STREAM, UNWIND_CALLER))
         return REAL_NCCL(comm_init_all)(comms, count, devices);
     enter(&at);
     const int status = REAL_NCCL(comm_init_all)(comms, count, devices);
@@ -453,7 +507,7 @@ static int comm_init_all(void **comms, int count, const int *devices)
 static int comm_shrink(void *comm, int *left_out, int count, void **shrunk, void *config, int flags)
 {
     struct collective at;
-    if (!begin(&at, HOOK_ncclCommShrink, comm, NO_STREAM, UNWIND_CALLER))
+    if (!begin(&at, HOOK_ncclCommShrink, comm, NULL, NO_STREAM, UNWIND_CALLER))
         return REAL_NCCL(comm_shrink)(comm, left_out, count, shrunk, config, flags);
     enter(&at);
     int rank = at.record.rank, ranks = at.record.ranks < 0 ? -1 : at.record.ranks - count;
@@ -465,11 +519,11 @@ static int comm_shrink(void *comm, int *left_out, int count, void **shrunk, void
     return leave(&at, status);
 }
 
-// How many ranks have the same color, only NCCL knows.
+// How many ranks have the same color, only NCCL knows: it is asked when the communicator is used.
 static int comm_split(void *comm, int color, int key, void **split, void *config)
 {
     struct collective at;
-    if (!begin(&at, HOOK_ncclCommSplit, comm, NO_STREAM, UNWIND_CALLER))
+    if (!begin(&at, HOOK_ncclCommSplit, comm, NULL, NO_STREAM, UNWIND_CALLER))
         return REAL_NCCL(comm_split)(comm, color, key, split, config);
     enter(&at);
     const int status = REAL_NCCL(comm_split)(comm, color, key, split, config);
@@ -482,7 +536,7 @@ static int comm_split(void *comm, int color, int key, void **split, void *config
 static int comm_destroy(void *comm)
 {
     struct collective at;
-    if (!begin(&at, HOOK_ncclCommDestroy, comm, NO_STREAM, UNWIND_CALLER))
+    if (!begin(&at, HOOK_ncclCommDestroy, comm, NULL, NO_STREAM, UNWIND_CALLER))
         return REAL_NCCL(comm_destroy)(comm);
     enter(&at);
     forget(comm);
@@ -492,7 +546,7 @@ static int comm_destroy(void *comm)
 static int comm_abort(void *comm)
 {
     struct collective at;
-    if (!begin(&at, HOOK_ncclCommAbort, comm, NO_STREAM, UNWIND_CALLER))
+    if (!begin(&at, HOOK_ncclCommAbort, comm, NULL, NO_STREAM, UNWIND_CALLER))
         return REAL_NCCL(comm_abort)(comm);
     enter(&at);
     forget(comm);
@@ -502,7 +556,7 @@ static int comm_abort(void *comm)
 static int group_start(void)
 {
     struct collective at;
-    if (!begin(&at, HOOK_ncclGroupStart, NULL, NO_STREAM, UNWIND_CALLER))
+    if (!begin(&at, HOOK_ncclGroupStart, NULL, NULL, NO_STREAM, UNWIND_CALLER))
         return REAL_NCCL(group_start)();
     enter(&at);
     const int status = REAL_NCCL(group_start)();
@@ -516,7 +570,7 @@ static int group_start(void)
 static int group_end(void)
 {
     struct collective at;
-    if (!begin(&at, HOOK_ncclGroupEnd, NULL, NO_STREAM, UNWIND_CALLER))
+    if (!begin(&at, HOOK_ncclGroupEnd, NULL, NULL, NO_STREAM, UNWIND_CALLER))
         return REAL_NCCL(group_end)();
     if (thread.depth && --thread.depth == 0)
         at.used = thread.group;
