@@ -167,8 +167,9 @@ def count_rows(sizes, steps):
 
 
 def copied(name, of, sizes, first, box=None, steps=None, swizzling=0, fill=0, pixels=None, reduction=None, store=False,
-           shared="cluster"):
-    """pixels: lower and upper corners, channels, pixels, offsets. A store copies twice, so that a reduction adds."""
+           shared="cluster", blocks=None):
+    """pixels: lower and upper corners, channels, pixels, offsets. A store copies twice, so that a reduction adds. blocks:
+    of a cluster of two, a bit for each to which the block with rank 1 copies."""
     rank = len(sizes)
     steps = steps or [1] * rank
     if pixels:
@@ -199,6 +200,21 @@ def copied(name, of, sizes, first, box=None, steps=None, swizzling=0, fill=0, pi
             f"cp.async.bulk.tensor.{rank}d.global.shared::cta"
         body += [f"{opcode}.{mode}.bulk_group [%map, {coordinates}], [%r1];", "cp.async.bulk.commit_group;",
                  "cp.async.bulk.wait_group 0;"] * 2
+    elif blocks:
+        offsets = ", {" + ", ".join(str(number) for number in pixels[4]) + "}" if pixels else ""
+        meet = ["barrier.cluster.arrive.release.aligned;", "barrier.cluster.wait.acquire.aligned;"]
+        body += [".reg .b16 %h0;", f"mov.b16 %h0, {blocks};", "mov.u32 %r5, %cluster_ctarank;",
+                 f"mul.wide.u32 %rd3, %r5, {box_bytes};", "add.u64 %rd0, %rd0, %rd3;",
+                 "setp.eq.and.u32 %p1, %r5, 1, !%p0;", "@!%p0 mbarrier.init.shared.b64 [bar], 1;",
+                 "fence.mbarrier_init.release.cluster;",
+                 f"@!%p0 mbarrier.arrive.expect_tx.shared.b64 _, [bar], {box_bytes};"] + meet + \
+                [f"@%p1 cp.async.bulk.tensor.{rank}d.shared::cluster.global.{mode}.mbarrier::complete_tx::bytes"
+                 f".multicast::cluster [%r1], [%map, {coordinates}], [bar]{offsets}, %h0;", f"shr.u32 %r3, {blocks}, %r5;",
+                 "and.b32 %r3, %r3, 1;", "setp.eq.u32 %p1, %r3, 0;", "@%p1 bra nothing;", "again:",
+                 "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p1, [bar], 0;", "@!%p1 bra again;", "leave:",
+                 f"setp.ge.u32 %p1, %r2, {box_bytes};", "@%p1 bra nothing;", "cvt.u64.u32 %rd2, %r2;",
+                 "add.u64 %rd2, %rd2, %rd0;", "add.u32 %r4, %r1, %r2;", "ld.shared.b32 %r3, [%r4];",
+                 "st.global.b32 [%rd2], %r3;", "add.u32 %r2, %r2, 256;", "bra leave;", "nothing:"] + meet
     else:
         offsets = ", {" + ", ".join(str(number) for number in pixels[4]) + "}" if pixels else ""
         body += ["@%p0 bra wait;", "mbarrier.init.shared.b64 [bar], 1;", "fence.proxy.async;",
@@ -210,9 +226,10 @@ def copied(name, of, sizes, first, box=None, steps=None, swizzling=0, fill=0, pi
                  f"setp.ge.u32 %p1, %r2, {box_bytes};", "@%p1 ret;", "cvt.u64.u32 %rd2, %r2;",
                  "add.u64 %rd2, %rd2, %rd0;", "add.u32 %r4, %r1, %r2;", "ld.shared.b32 %r3, [%r4];",
                  "st.global.b32 [%rd2], %r3;", "add.u32 %r2, %r2, 256;", "bra leave;"]
-    text = [f"\n//@ {name} grid=1 block=64 in={','.join(inputs)} out=u32*{words} rule=exact",
+    count, cluster = (2, " .reqnctapercluster 2") if blocks else (1, "")
+    text = [f"\n//@ {name} grid={count} block=64 in={','.join(inputs)} out=u32*{count * words} rule=exact",
             f".visible .entry {name}(.param .align 64 .b8 in0[128], .param .u64 in1, .param .u64 in2, .param .u64 in3, "
-            ".param .u64 in4, .param .u64 out, .param .u32 n)", "{"]
+            f".param .u64 in4, .param .u64 out, .param .u32 n){cluster}", "{"]
     text += [line if line.endswith(":") else "    " + line for line in body]
     return "\n".join(text + ([] if body[-1].startswith("bra") else ["    ret;"]) + ["}"]) + "\n"
 
@@ -298,6 +315,11 @@ def all_copies():
         yield copied(f"tensor_{of}", of, (48, 20), (-1, 17), (16, 6))
     for of in ("f16", "bf16"):
         yield copied(f"tensor_{of}_nan", of, (48, 20), (-5, 17), (16, 6), fill=1)
+    for sizes, box in shapes:
+        box = [box[0] // 16 * 16] + list(box[1:])
+        yield copied(f"tensor_{len(sizes)}d_multicast", "u32", sizes, [-1] * len(sizes), box, blocks=3)
+    for blocks in (1, 2):
+        yield copied(f"tensor_multicast_{blocks}", "u16", (90, 40), (3, 5), (64, 19), swizzling=3, blocks=blocks)
     yield copied("tensor_shared_cta", "u32", (48, 20), (4, 5), (16, 6), shared="cta")
     for swizzling, width in enumerate((64, 32, 64, 128, 128, 128, 128)):
         if swizzling > 3:  # not known whether this GPU has them
@@ -321,6 +343,7 @@ def all_copies():
         yield copied(f"pixels_{rank}d_steps", "f16", sizes, first, steps=[1] + [2] * (rank - 2) + [1],
                      pixels=(lower, upper, 16, 40, offsets))
         yield copied(f"pixels_{rank}d_store", "f16", sizes, first, pixels=(lower, upper, 16, 64, none), store=True)
+        yield copied(f"pixels_{rank}d_multicast", "f16", sizes, first, pixels=(lower, upper, 16, 64, offsets), blocks=3)
         yield copied(f"pixels_{rank}d_swizzled", "f16", sizes, first, swizzling=2,
                      pixels=(lower, upper, 32, 64, offsets))
     yield copied("pixels_nan", "bf16", (32, 9, 7, 3), (24, -1, -1, 2), fill=1,

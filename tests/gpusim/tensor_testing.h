@@ -225,8 +225,8 @@ static inline void put_kernel(struct base_buf *text, const struct box *box, cons
         mode, coordinates);
 }
 
-// Runs a kernel with the map of the box, and returns what waiting for it returns.
-static inline CUresult run_text(const char *text, const struct box *box)
+// Runs blocks of a kernel with the map of the box, and returns what waiting for it returns.
+static inline CUresult run_text(const char *text, const struct box *box, unsigned blocks)
 {
     struct kernel_params *params = aligned_alloc(64, 4096);
     CUmodule module;
@@ -238,7 +238,8 @@ static inline CUresult run_text(const char *text, const struct box *box)
     void *arguments[] = {&params->map, &params->memory, &params->bytes, params->first};
     assert_ok(cuModuleLoadData(&module, text));
     assert_ok(cuModuleGetFunction(&kernel, module, "k"));
-    assert_ok(cuLaunchKernel(kernel, 1, 1, 1, THREADS, 1, 1, BOX_BYTES, NULL, arguments, NULL));
+    assert_ok(
+        cuLaunchKernel(kernel, blocks, 1, 1, THREADS, 1, 1, BOX_BYTES, NULL, arguments, NULL));
     const CUresult result = cuCtxSynchronize();
     if (result == CUDA_SUCCESS)
         assert_ok(cuModuleUnload(module));
@@ -251,7 +252,7 @@ static inline CUresult run_box(const struct box *box, const char *reduction, boo
 {
     struct base_buf text = {0};
     put_kernel(&text, box, reduction, loads, before);
-    const CUresult result = run_text(text.text, box);
+    const CUresult result = run_text(text.text, box, 1);
     base_buf_fini(&text);
     return result;
 }

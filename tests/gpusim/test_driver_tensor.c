@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensor maps and tensor copies through the driver API: what cuTensorMapEncode* accept and refuse,
-// tiles and pixels of random tensors compared with a model of single elements, reductions, changes
-// of maps by kernels, and what ends a launch. No GPU has confirmed these answers; they are what the
-// documentation says.
+// tiles and pixels of random tensors compared with a model of single elements, also copied to
+// several blocks, reductions, changes of maps by kernels, and what ends a launch. No GPU has
+// confirmed these answers; they are what the documentation says.
 #include "tensor_testing.h"
 
 static uint32_t state_of_random = 1;
@@ -262,6 +262,80 @@ static void random_tensors_are_copied_like_the_model(void **state)
     }
 }
 
+// The block with rank 2 of four copies the box to the blocks of the mask. Each of them waits for
+// its own barrier, and writes its box behind those of the blocks before it.
+static void put_multicast(struct base_buf *text, const struct box *box, unsigned mask)
+{
+    base_buf_puts(
+        text,
+        ".version 8.6\n.target sm_90a\n.address_size 64\n.extern .shared .align 1024 .b8 s[];\n"
+        ".entry k(.param .align 64 .b8 map[128], .param .u64 memory, .param .u32 bytes, .param "
+        ".align 4 .b8 first[20]) .reqnctapercluster 4 {\n.shared .align 8 .b64 bar;\n"
+        ".reg .b64 %m, %p, %q; .reg .b32 %t, %n, %i, %s, %k, %c<5>, %r<3>; .reg .b16 %b;\n"
+        ".reg .pred %o, %w;\n"
+        "mov.b64 %m, map; cvta.param.u64 %m, %m; ld.param.u64 %p, [memory];\n"
+        "ld.param.u32 %n, [bytes]; mov.u32 %t, %tid.x; shl.b32 %i, %t, 2; mov.u32 %s, s;\n"
+        "mov.u32 %k, %cluster_ctarank; mul.wide.u32 %q, %k, %n; add.u64 %p, %p, %q;\n");
+    char coordinates[64] = "";
+    for (unsigned i = 0; i < box->rank; i++) {
+        base_buf_printf(text, "ld.param.u32 %%c%u, [first+%u];\n", i, 4 * i);
+        sprintf(coordinates + strlen(coordinates), "%s%%c%u", i ? ", " : "", i);
+    }
+    base_buf_printf(
+        text,
+        "setp.ne.u32 %%o, %%t, 0; mov.b16 %%b, %u; @!%%o mbarrier.init.shared.b64 [bar], 1;\n"
+        "fence.mbarrier_init.release.cluster;\n"
+        "@!%%o mbarrier.arrive.expect_tx.shared.b64 _, [bar], %%n;\n"
+        "barrier.cluster.arrive; barrier.cluster.wait; setp.eq.and.u32 %%w, %%k, 2, !%%o;\n"
+        "@%%w cp.async.bulk.tensor.%ud.shared::cluster.global.%s.mbarrier::complete_tx::bytes"
+        ".multicast::cluster [%%s], [%%m, {%s}], [bar]",
+        mask, box->rank, box->im2col ? "im2col" : "tile", coordinates);
+    for (unsigned i = 0; box->im2col && i + 2 < box->rank; i++)
+        base_buf_printf(text, "%s%u", i ? ", " : ", {", box->offset[i]);
+    base_buf_printf(
+        text,
+        "%s, %%b;\nshr.u32 %%r0, %u, %%k; and.b32 %%r0, %%r0, 1; setp.eq.u32 %%w, %%r0, 0;\n"
+        "@%%w bra DONE;\n"
+        "WAIT: mbarrier.try_wait.parity.shared.b64 %%w, [bar], 0; @!%%w bra WAIT;\n"
+        "OUT: setp.ge.u32 %%w, %%i, %%n; @%%w bra DONE; cvt.u64.u32 %%q, %%i;\n"
+        "add.u64 %%q, %%q, %%p; add.u32 %%r1, %%s, %%i; ld.shared.u32 %%r2, [%%r1];\n"
+        "st.global.u32 [%%q], %%r2; add.u32 %%i, %%i, 512; bra OUT;\n"
+        "DONE: barrier.cluster.arrive; barrier.cluster.wait; ret; }\n",
+        box->im2col ? "}" : "", mask);
+}
+
+static void check_multicast(const struct box *box, unsigned mask)
+{
+    struct base_buf text = {0};
+    const uint64_t bytes = bytes_of_box(box);
+    put_multicast(&text, box, mask);
+    assert_ok(cuMemsetD8_v2(f.box, 0xAB, BOX_BYTES));
+    assert_ok(run_text(text.text, box, 4));
+    assert_ok(cuMemcpyDtoH_v2(f.box_bytes, f.box, 4 * bytes));
+    for (unsigned rank = 0; rank < 4; rank++) {
+        if (!(mask >> rank & 1))
+            memset(f.expected, 0xAB, bytes);
+        else
+            over_elements(box, load_element);
+        assert_memory_equal(f.box_bytes + rank * bytes, f.expected, bytes);
+    }
+    base_buf_fini(&text);
+}
+
+static void random_tensors_are_copied_to_several_blocks(void **state)
+{
+    (void)state;
+    fill_memory();
+    assert_ok(cuMemcpyHtoD_v2(f.tensor, f.tensor_bytes, TENSOR_BYTES));
+    unsigned done = 0;
+    for (unsigned i = 0; done < 100; i++) {
+        struct box box;
+        if (!random_box(&box) || bytes_of_box(&box) * 4 > BOX_BYTES)
+            continue;
+        check_multicast(&box, done++ % 16);
+    }
+}
+
 // --- Reductions ----------------------------------------------------------------------------------
 
 static const char *reduction;
@@ -452,6 +526,7 @@ int main(void)
         cmocka_unit_test(addresses_of_maps_are_replaced),
         cmocka_unit_test(a_tile_is_where_the_manual_says),
         cmocka_unit_test(random_tensors_are_copied_like_the_model),
+        cmocka_unit_test(random_tensors_are_copied_to_several_blocks),
         cmocka_unit_test(whole_numbers_are_reduced),
         cmocka_unit_test(floating_point_numbers_are_added),
         cmocka_unit_test(kernels_change_maps),

@@ -72,7 +72,7 @@ static void a_map_of_pixels_for_tiles(void)
     pixels.channels = 16;
     pixels.pixels = 8;
     put_kernel(&text, &box, NULL, true, "");
-    assert_is(run_text(text.text, &pixels), CUDA_ERROR_ILLEGAL_INSTRUCTION);
+    assert_is(run_text(text.text, &pixels, 1), CUDA_ERROR_ILLEGAL_INSTRUCTION);
 }
 
 static void a_reduction_without_a_type(void)

@@ -341,7 +341,7 @@ static void what_cannot_be_executed_is_refused_by_name_kernel_and_line(void **st
         "tensormap.replace.tile.swizzle_atomicity.global.b1024.b32 [%rd1], 1",
         "tensormap.replace.tile.box_dim.global.b1024.b32 [%rd1], 5, %r1",
         "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes."
-        "multicast::cluster [%r1], [%rd1, {%r2}], [%r3], %h1",
+        "multicast::cluster [%r1], [%rd1, {%r2}], [%r3]",
         "cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes "
         "[%r1], [%rd1, {%r2,%r2,%r2,%r2,%r2}], [%r3]",
         "cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group [%rd1, "

@@ -262,8 +262,6 @@ struct bulk {
     bool has_barrier, reduces;
 };
 
-enum { AS_GIVEN = -1 }; // instead of a rank
-
 // Finds the bytes of the lane, in the block with the rank at the same place as in its own.
 static bool place_word(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
                        enum sim_access_kind kind, int lane, int rank, unsigned char **out)
@@ -303,18 +301,12 @@ static bool place_target(struct sim_warp *warp, const struct bulk *bulk, uint32_
                            lane, rank, to);
 }
 
-static bool complete(struct sim_warp *warp, const struct sim_uop *op, const struct sim_uop *barrier,
-                     int lane, int rank, uint32_t bytes)
+bool sim_async_complete(struct sim_warp *warp, const struct sim_uop *op,
+                        const struct sim_uop *barrier, int lane, int rank, uint32_t bytes)
 {
     unsigned char *word;
     return place_word(warp, barrier, 8, ACCESS_ATOMIC, lane, rank, &word) &&
            sim_mbarrier_complete(warp, op, lane, word, bytes);
-}
-
-bool sim_async_complete(struct sim_warp *warp, const struct sim_uop *op,
-                        const struct sim_uop *barrier, int lane, uint32_t bytes)
-{
-    return complete(warp, op, barrier, lane, AS_GIVEN, bytes);
 }
 
 // Writes the bytes and reports them to the barrier.
@@ -326,7 +318,7 @@ static bool deliver(struct sim_warp *warp, const struct sim_uop *op, int lane, i
         sim_atomic_reduce(&bulk->reduction, to, from, bytes, bulk->to.space == PTX_SPACE_GLOBAL);
     else if (bytes)
         memmove(to, from, bytes);
-    return !bulk->has_barrier || complete(warp, op, &bulk->barrier, lane, rank, bytes);
+    return !bulk->has_barrier || sim_async_complete(warp, op, &bulk->barrier, lane, rank, bytes);
 }
 
 static bool copy_lane(struct sim_warp *warp, const struct sim_uop *op, int lane, uint32_t bytes)

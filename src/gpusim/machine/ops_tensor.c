@@ -6,7 +6,8 @@
 // A box is copied row by row. A row is what is adjacent in the box: elements along dimension 0, at
 // fixed coordinates in the other dimensions. In shared memory rows follow each other without gaps,
 // and swizzling permutes them within lines. In global memory each row is one access, of what lies
-// inside the tensor; in shared memory the box is one. Copies complete at once.
+// inside the tensor; in shared memory the box is one, in each block that it is copied to. Copies
+// complete at once.
 //
 // What CUDA does not document is not executed: interleaved layouts, rows that are shorter than the
 // span in which they are swizzled, NaN outside a tensor of other than 16-bit elements, and numbers
@@ -15,6 +16,7 @@
 
 #include "access.h"
 #include "async.h"
+#include "cluster.h"
 #include "families.h"
 #include "ops.h"
 #include "tensor.h"
@@ -31,6 +33,7 @@ struct tensor_copy {
     struct sim_uop map, shared, global, barrier; // for addresses and accesses
     slot coordinates[SIM_TENSOR_RANK];
     slot offsets[SIM_TENSOR_PIXEL_RANK]; // of im2col; NO_SLOT: 0
+    slot blocks; // of multicast: a bit for each rank in the cluster; NO_SLOT: no multicast
     uint8_t rank;
     bool loads, reduces, is_im2col;
     uint16_t operation; // enum ptx_mod, of a reduction
@@ -46,8 +49,10 @@ struct tensor_transfer {
     uint64_t rows;
     int64_t first[SIM_TENSOR_RANK];
     uint32_t offset[SIM_TENSOR_PIXEL_RANK];
-    uint64_t shared_address;
-    unsigned char *shared;
+    uint64_t shared_address; // as the instruction gives it
+    unsigned char *shared[CLUSTER_BLOCKS];
+    int ranks[CLUSTER_BLOCKS]; // of the blocks; AS_GIVEN: the instruction's address says which
+    unsigned blocks;
     struct sim_uop reduction; // for sim_atomic_reduce()
 };
 
@@ -159,11 +164,11 @@ static uint64_t swizzled(uint8_t mode, uint64_t address)
     }
 }
 
-// Returns where a unit of a row lies in shared memory.
-static unsigned char *unit_of(const struct tensor_transfer *transfer, uint64_t row, uint32_t at)
+// Returns where a unit of a row lies in shared memory, from the start of the box.
+static uint64_t unit_of(const struct tensor_transfer *transfer, uint64_t row, uint32_t at)
 {
     const uint64_t address = transfer->shared_address + row * transfer->row_bytes + at;
-    return transfer->shared + (swizzled(transfer->map.swizzle, address) - transfer->shared_address);
+    return swizzled(transfer->map.swizzle, address) - transfer->shared_address;
 }
 
 // --- Memory --------------------------------------------------------------------------------------
@@ -242,7 +247,7 @@ static bool copy_row(struct sim_warp *warp, const struct tensor_transfer *transf
     end *= transfer->element_bytes;
     if (!transfer->copy->loads) {
         for (uint32_t at = 0; at < transfer->row_bytes; at += UNIT)
-            memcpy(bytes + at, unit_of(transfer, row, at), UNIT);
+            memcpy(bytes + at, transfer->shared[0] + unit_of(transfer, row, at), UNIT);
         return start == end || move_global(warp, transfer, address, bytes + start, end - start);
     }
     if (end - start < transfer->row_bytes) {
@@ -252,8 +257,11 @@ static bool copy_row(struct sim_warp *warp, const struct tensor_transfer *transf
     }
     if (start != end && !move_global(warp, transfer, address, bytes + start, end - start))
         return false;
-    for (uint32_t at = 0; at < transfer->row_bytes; at += UNIT)
-        memcpy(unit_of(transfer, row, at), bytes + at, UNIT);
+    for (uint32_t at = 0; at < transfer->row_bytes; at += UNIT) {
+        const uint64_t unit = unit_of(transfer, row, at);
+        for (unsigned i = 0; i < transfer->blocks; i++)
+            memcpy(transfer->shared[i] + unit, bytes + at, UNIT);
+    }
     return true;
 }
 
@@ -374,6 +382,19 @@ static void read_coordinates(const struct sim_warp *warp, struct tensor_transfer
                 : ((const lane_u32 *)source(warp, copy->offsets[i]))[transfer->lane] & 0xFFFF;
 }
 
+// The ranks of the blocks that the lane copies to.
+static void choose_blocks(const struct sim_warp *warp, struct tensor_transfer *transfer)
+{
+    const slot blocks = transfer->copy->blocks;
+    if (blocks == NO_SLOT) {
+        transfer->ranks[transfer->blocks++] = AS_GIVEN;
+        return;
+    }
+    const uint32_t mask = ((const lane_u32 *)source(warp, blocks))[transfer->lane] & UINT16_MAX;
+    for (uint32_t left = mask; left; left &= left - 1)
+        transfer->ranks[transfer->blocks++] = __builtin_ctz(left);
+}
+
 static bool reach_shared(struct sim_warp *warp, struct tensor_transfer *transfer)
 {
     uint64_t addresses[LANES] = {0};
@@ -387,13 +408,19 @@ static bool reach_shared(struct sim_warp *warp, struct tensor_transfer *transfer
                        (unsigned long long)transfer->shared_address, SHARED_ALIGN);
         return false;
     }
-    return reach(warp, &copy->shared, transfer->lane, transfer->shared_address,
-                 bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX,
-                 copy->loads ? ACCESS_STORE : ACCESS_LOAD, &transfer->shared);
+    choose_blocks(warp, transfer);
+    for (unsigned i = 0; i < transfer->blocks; i++) {
+        uint64_t address = transfer->shared_address;
+        if (transfer->ranks[i] != AS_GIVEN)
+            address = sim_cluster_place((uint32_t)transfer->ranks[i], address);
+        if (!reach(warp, &copy->shared, transfer->lane, address,
+                   bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX,
+                   copy->loads ? ACCESS_STORE : ACCESS_LOAD, &transfer->shared[i]))
+            return false;
+    }
+    return true;
 }
 
-// A copy with .multicast would put each row into the shared memory of several blocks here, and
-// complete a barrier in each.
 static bool copy_lane(struct sim_warp *warp, const struct sim_uop *op, int lane)
 {
     const struct tensor_copy *copy = op->extra;
@@ -402,12 +429,16 @@ static bool copy_lane(struct sim_warp *warp, const struct sim_uop *op, int lane)
         !check_map(warp, &transfer) || !reach_shared(warp, &transfer))
         return false;
     read_coordinates(warp, &transfer);
-    for (uint64_t row = 0; row < transfer.rows; row++) {
+    for (uint64_t row = 0; transfer.blocks && row < transfer.rows; row++) {
         if (!copy_row(warp, &transfer, row))
             return false;
     }
-    return !copy->loads || sim_async_complete(warp, op, &copy->barrier, lane,
-                                              (uint32_t)(transfer.rows * transfer.row_bytes));
+    for (unsigned i = 0; copy->loads && i < transfer.blocks; i++) {
+        if (!sim_async_complete(warp, op, &copy->barrier, lane, transfer.ranks[i],
+                                (uint32_t)(transfer.rows * transfer.row_bytes)))
+            return false;
+    }
+    return true;
 }
 
 static enum sim_step copy_tensor(struct sim_warp *warp, const struct sim_uop *op)
@@ -432,7 +463,7 @@ static enum sim_step prefetch(struct sim_warp *warp, const struct sim_uop *op)
 
 // --- Choice --------------------------------------------------------------------------------------
 
-// Refuses what only later GPUs have, by its name, and copies to other blocks.
+// Refuses what only later GPUs have, by its name.
 static void refuse_others(struct sim_decoder *decoder, const struct ptx_instr *instr)
 {
     static const struct {
@@ -442,7 +473,6 @@ static void refuse_others(struct sim_decoder *decoder, const struct ptx_instr *i
         {".tile::scatter4", "sm_90 has no scattering copies"},
         {".im2col::w", "sm_90 has no copies of single lines of pixels"},
         {".cta_group", "sm_90 has no pairs of blocks"},
-        {".multicast", "the simulated GPU does not copy to several blocks"},
     };
     for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
         if (strstr(instr->form->text, others[i].modifier))
@@ -507,6 +537,12 @@ static bool choose_copy(struct sim_decoder *decoder, const struct ptx_instr *ins
     if (copy->loads && copy->is_im2col &&
         (instr->operand_count < 4 || !choose_offsets(decoder, instr, &instr->operands[3], copy)))
         return false;
+    const bool multicast = ptx_form_has(form, PTX_MOD_MULTICAST_CLUSTER);
+    const unsigned blocks = copy->is_im2col ? 4 : 3; // which operand they are
+    if (multicast && (!copy->loads || instr->operand_count <= blocks))
+        return false;
+    copy->blocks =
+        multicast ? sim_decode_typed(decoder, instr, &instr->operands[blocks], PTX_U16) : NO_SLOT;
     if (copy->is_im2col && copy->rank < SIM_TENSOR_PIXEL_RANK)
         return false;
     op->extra = copy;
