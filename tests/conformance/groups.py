@@ -167,7 +167,7 @@ def count_rows(sizes, steps):
 
 
 def copied(name, of, sizes, first, box=None, steps=None, swizzling=0, fill=0, pixels=None, reduction=None, store=False,
-           shared="cluster", blocks=None):
+           shared="cluster", blocks=None, expect=None):
     """pixels: lower and upper corners, channels, pixels, offsets. A store copies twice, so that a reduction adds. blocks:
     of a cluster of two, a bit for each to which the block with rank 1 copies."""
     rank = len(sizes)
@@ -227,7 +227,8 @@ def copied(name, of, sizes, first, box=None, steps=None, swizzling=0, fill=0, pi
                  "add.u64 %rd2, %rd2, %rd0;", "add.u32 %r4, %r1, %r2;", "ld.shared.b32 %r3, [%r4];",
                  "st.global.b32 [%rd2], %r3;", "add.u32 %r2, %r2, 256;", "bra leave;"]
     count, cluster = (2, " .reqnctapercluster 2") if blocks else (1, "")
-    text = [f"\n//@ {name} grid={count} block=64 in={','.join(inputs)} out=u32*{count * words} rule=exact",
+    text = [f"\n//@ {name} grid={count} block=64 in={','.join(inputs)} out=u32*{count * words}"
+            f"{f' expect={expect}' if expect else ''} rule=exact",
             f".visible .entry {name}(.param .align 64 .b8 in0[128], .param .u64 in1, .param .u64 in2, .param .u64 in3, "
             f".param .u64 in4, .param .u64 out, .param .u32 n){cluster}", "{"]
     text += [line if line.endswith(":") else "    " + line for line in body]
@@ -276,24 +277,24 @@ CONSTANT = ("elemtype", "interleave_layout", "swizzle_mode", "fill_mode")  # mem
 
 
 def all_changes():
-    yield replaced("tensormap_copied", [], 2, (3, 5), 512)
-    yield replaced("tensormap_address", [("global_address", "%rd1")], 2, (3, 5), 512)
-    yield replaced("tensormap_sizes", [("global_dim 0", 10), ("global_dim 1", 8)], 2, (3, 5), 512)
-    yield replaced("tensormap_strides", [("global_stride 0", 512)], 2, (3, 5), 512)
-    yield replaced("tensormap_box", [("box_dim 0", 8), ("box_dim 1", 4)], 2, (3, 5), 128)
-    yield replaced("tensormap_steps", [("element_stride 1", 2)], 2, (3, 5), 256)
-    yield replaced("tensormap_swizzled", [("swizzle_mode", 2)], 2, (3, 5), 512)
+    yield replaced("tensormap_copied", [], 2, (16, 5), 512)
+    yield replaced("tensormap_address", [("global_address", "%rd1")], 2, (16, 5), 512)
+    yield replaced("tensormap_sizes", [("global_dim 0", 10), ("global_dim 1", 8)], 2, (0, 5), 512)
+    yield replaced("tensormap_strides", [("global_stride 0", 512)], 2, (16, 5), 512)
+    yield replaced("tensormap_box", [("box_dim 0", 8), ("box_dim 1", 4)], 2, (16, 5), 128)
+    yield replaced("tensormap_steps", [("element_stride 1", 2)], 2, (16, 5), 256)
+    yield replaced("tensormap_swizzled", [("swizzle_mode", 2)], 2, (16, 5), 512)
     for number, of in enumerate(("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32")):
         size = TYPE_BYTES[of]
-        yield replaced(f"tensormap_{of}", [("elemtype", number)], 2, (3, 5), 128 * size)
+        yield replaced(f"tensormap_{of}", [("elemtype", number)], 2, (16, 5), 128 * size)
     for number, of in ((9, "f64"), (10, "bf16")):
-        yield replaced(f"tensormap_{of}", [("elemtype", number)], 2, (3, 5), 128 * TYPE_BYTES[of])
-    yield replaced("tensormap_nan", [("elemtype", 6), ("fill_mode", 1)], 2, (-3, 45), 256)
+        yield replaced(f"tensormap_{of}", [("elemtype", number)], 2, (16, 5), 128 * TYPE_BYTES[of])
+    yield replaced("tensormap_nan", [("elemtype", 6), ("fill_mode", 1)], 2, (-8, 45), 256)
     yield replaced("tensormap_rank", [("global_address", "%rd1"), ("rank", 2), ("elemtype", 1), ("global_dim 0", 40),
                                       ("global_dim 1", 30), ("global_dim 2", 5), ("global_stride 0", 96),
                                       ("global_stride 1", 3072), ("box_dim 0", 32), ("box_dim 1", 6), ("box_dim 2", 3),
                                       ("element_stride 1", 2), ("element_stride 2", 1), ("interleave_layout", 0),
-                                      ("swizzle_mode", 2), ("fill_mode", 0)], 3, (20, 1, 3), 576)
+                                      ("swizzle_mode", 2), ("fill_mode", 0)], 3, (24, 1, 3), 576)
 
 
 def all_copies():
@@ -302,8 +303,9 @@ def all_copies():
     for sizes, box in shapes:
         rank = len(sizes)
         box = [box[0] // 16 * 16] + list(box[1:])
-        starts = {"inside": [1] * rank, "before": [-3] + [-1] * (rank - 1),
-                  "behind": [size - 2 for size in sizes], "outside": [-100] + [0] * (rank - 1)}
+        starts = {"inside": [8 if sizes[0] > 24 else 0] + [1] * (rank - 1), "before": [-8] + [-1] * (rank - 1),
+                  "behind": [(sizes[0] - 2) // 8 * 8] + [size - 2 for size in sizes[1:]],
+                  "outside": [-104] + [0] * (rank - 1)}
         for where, first in starts.items():
             yield copied(f"tensor_{rank}d_{where}", "u16", sizes, first, box)
             yield copied(f"tensor_{rank}d_{where}_store", "u16", sizes, first, box, store=True)
@@ -312,26 +314,29 @@ def all_copies():
             yield copied(f"tensor_{rank}d_steps", "u32", sizes, [0] + [1] * (rank - 1), box, steps)
             yield copied(f"tensor_{rank}d_steps_store", "u32", sizes, [0] + [1] * (rank - 1), box, steps, store=True)
     for of, size in TYPE_BYTES.items():
-        yield copied(f"tensor_{of}", of, (48, 20), (-1, 17), (16, 6))
+        yield copied(f"tensor_{of}", of, (48, 20), (-16 // size, 17), (16, 6))
     for of in ("f16", "bf16"):
-        yield copied(f"tensor_{of}_nan", of, (48, 20), (-5, 17), (16, 6), fill=1)
+        yield copied(f"tensor_{of}_nan", of, (48, 20), (-8, 17), (16, 6), fill=1)
     for sizes, box in shapes:
         box = [box[0] // 16 * 16] + list(box[1:])
-        yield copied(f"tensor_{len(sizes)}d_multicast", "u32", sizes, [-1] * len(sizes), box, blocks=3)
+        yield copied(f"tensor_{len(sizes)}d_multicast", "u32", sizes, [-4] + [-1] * (len(sizes) - 1), box, blocks=3)
     for blocks in (1, 2):
-        yield copied(f"tensor_multicast_{blocks}", "u16", (90, 40), (3, 5), (64, 19), swizzling=3, blocks=blocks)
+        yield copied(f"tensor_multicast_{blocks}", "u16", (90, 40), (8, 5), (64, 19), swizzling=3, blocks=blocks)
+    for store in (False, True):  # boxes must start at multiples of 16 bytes
+        yield copied(f"tensor_unaligned{'_store' if store else ''}", "u32", (48, 20), (1, 5), (16, 6), store=store,
+                     expect=715)
     yield copied("tensor_shared_cta", "u32", (48, 20), (4, 5), (16, 6), shared="cta")
     for swizzling, width in enumerate((64, 32, 64, 128, 128, 128, 128)):
         if swizzling > 3:  # not known whether this GPU has them
             continue
-        yield copied(f"tensor_swizzled_{swizzling}", "u16", (90, 40), (3, 5), (width // 2, 19), swizzling=swizzling)
-        yield copied(f"tensor_swizzled_{swizzling}_store", "u16", (90, 40), (3, 5), (width // 2, 19),
+        yield copied(f"tensor_swizzled_{swizzling}", "u16", (90, 40), (8, 5), (width // 2, 19), swizzling=swizzling)
+        yield copied(f"tensor_swizzled_{swizzling}_store", "u16", (90, 40), (8, 5), (width // 2, 19),
                      swizzling=swizzling, store=True)
     reductions = {"u32": ("add", "min", "max", "inc", "dec", "and", "or", "xor"), "s32": ("add", "min", "max"),
                   "u64": ("add", "min", "max", "and", "or", "xor"), "s64": ("min", "max"), "f32": ("add",)}
     for of, operations in reductions.items():
         for operation in operations:
-            yield copied(f"tensor_{operation}_{of}", of, (32, 12), (-1, 2), (16, 6), reduction=operation, store=True)
+            yield copied(f"tensor_{operation}_{of}", of, (32, 12), (-16 // TYPE_BYTES[of], 2), (16, 6), reduction=operation, store=True)
     images = [((32, 40, 3), [-2], [3], [5]), ((32, 9, 7, 3), [-1, -1], [-1, -1], [2, 1]),
               ((32, 6, 5, 4, 3), [-1, 0, -2], [0, -1, 1], [1, 2, 0])]
     for sizes, lower, upper, offsets in images:
@@ -342,7 +347,8 @@ def all_copies():
             yield copied(f"pixels_{rank}d{where}", "f16", sizes, first, pixels=(lower, upper, 16, 64, moved))
         yield copied(f"pixels_{rank}d_steps", "f16", sizes, first, steps=[1] + [2] * (rank - 2) + [1],
                      pixels=(lower, upper, 16, 40, offsets))
-        yield copied(f"pixels_{rank}d_store", "f16", sizes, first, pixels=(lower, upper, 16, 64, none), store=True)
+        yield copied(f"pixels_{rank}d_store", "f16", sizes, first, pixels=(lower, upper, 16, 64, none), store=True,
+                     expect=715)
         yield copied(f"pixels_{rank}d_multicast", "f16", sizes, first, pixels=(lower, upper, 16, 64, offsets), blocks=3)
         yield copied(f"pixels_{rank}d_swizzled", "f16", sizes, first, swizzling=2,
                      pixels=(lower, upper, 32, 64, offsets))

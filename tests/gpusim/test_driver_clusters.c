@@ -88,7 +88,7 @@ static void clusters_that_are_not_possible_are_errors(void **state)
     CUlaunchAttribute zero = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
                               .value.clusterDim = {2, 0, 1}};
     CUlaunchConfig config = {8, 1, 1, 1, 1, 1, 0, NULL, &zero, 1};
-    assert_is(cuLaunchKernelEx(&config, c.any, params, NULL), CUDA_ERROR_INVALID_VALUE);
+    assert_is(cuLaunchKernelEx(&config, c.any, params, NULL), CUDA_ERROR_INVALID_CLUSTER_SIZE);
     assert_is(launch(c.any, 7, 2, NULL), CUDA_ERROR_INVALID_CLUSTER_SIZE);
     assert_is(launch(c.any, 32, 16, NULL), CUDA_ERROR_INVALID_CLUSTER_SIZE);
     assert_is(launch(c.two, 8, 4, NULL), CUDA_ERROR_INVALID_CLUSTER_SIZE);
@@ -120,11 +120,12 @@ static void functions_have_attributes_of_clusters(void **state)
     assert_int_equal(attribute_of(c.must, CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET), 1);
     assert_int_equal(attribute_of(c.any, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED), 0);
     assert_is(cuFuncSetAttribute(c.two, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 4),
-              CUDA_ERROR_NOT_PERMITTED);
+              CUDA_ERROR_INVALID_VALUE);
+    assert_ok(cuFuncSetAttribute(c.two, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 2));
     assert_is(cuFuncSetAttribute(c.any, CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET, 1),
               CUDA_ERROR_INVALID_VALUE);
-    assert_is(cuFuncSetAttribute(c.any, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 2),
-              CUDA_ERROR_INVALID_VALUE);
+    assert_ok(cuFuncSetAttribute(c.any, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 2));
+    assert_int_equal(attribute_of(c.any, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED), 1);
     assert_is(cuFuncSetAttribute(c.any, CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, 3),
               CUDA_ERROR_INVALID_VALUE);
     assert_ok(cuFuncSetAttribute(c.any, CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
@@ -157,7 +158,13 @@ static void nodes_of_graphs_have_clusters(void **state)
     assert_ok(cuMemsetD32_v2(c.memory, 0, 1024));
     assert_ok(cuGraphCreate(&graph, 0));
     assert_ok(cuGraphAddKernelNode_v2(&node, graph, NULL, 0, &what));
-    assert_is(cuGraphInstantiateWithFlags(&exec, graph, 0), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+    assert_ok(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    assert_is(cuGraphLaunch(exec, NULL), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+    assert_ok(cuGraphExecDestroy(exec));
+    value.clusterDim.x = 3;
+    assert_is(cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value),
+              CUDA_ERROR_INVALID_CLUSTER_SIZE);
+    value.clusterDim.x = 4;
     assert_ok(cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value));
     assert_ok(cuGraphKernelNodeGetAttribute(node, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &is));
     assert_int_equal(is.clusterDim.x * 100 + is.clusterDim.y * 10 + is.clusterDim.z, 411);
@@ -217,7 +224,7 @@ static int clusters_at_once(CUfunction function, unsigned size, unsigned threads
     return count;
 }
 
-// An H200 has 132 multiprocessors in groups of 16 or 18.
+// One H200 has 132 multiprocessors in a group of 14, four of 16 and three of 18.
 static void occupancy_counts_whole_clusters(void **state)
 {
     (void)state;
@@ -225,14 +232,14 @@ static void occupancy_counts_whole_clusters(void **state)
     int size = -1;
     assert_int_equal(clusters_at_once(c.any, 1, 1024, 0), 2 * 132);
     assert_int_equal(clusters_at_once(c.any, 2, 1024, 0), 132);
-    assert_int_equal(clusters_at_once(c.any, 4, 1024, 0), 6 * 8 + 2 * 9);
-    assert_int_equal(clusters_at_once(c.any, 8, 1024, 40000), 6 * 4 + 2 * 4);
+    assert_int_equal(clusters_at_once(c.any, 4, 1024, 0), 2 * (3 + 7 * 4));
+    assert_int_equal(clusters_at_once(c.any, 8, 1024, 40000), 2 * (1 + 7 * 2));
     assert_ok(cuOccupancyMaxPotentialClusterSize(&size, c.any, &config));
     assert_int_equal(size, 8);
     assert_ok(cuFuncSetAttribute(c.any, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1));
     assert_ok(cuOccupancyMaxPotentialClusterSize(&size, c.any, &config));
     assert_int_equal(size, 16);
-    assert_int_equal(clusters_at_once(c.any, 16, 1024, 0), 6 * 2 + 2 * 2);
+    assert_int_equal(clusters_at_once(c.any, 16, 1024, 0), 2 * 7);
     assert_ok(cuFuncSetAttribute(c.any, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 0));
     config.blockDimX = 1025;
     assert_is(cuOccupancyMaxPotentialClusterSize(&size, c.any, &config), CUDA_ERROR_INVALID_VALUE);

@@ -206,6 +206,8 @@ static void choose_sizes(struct box *box)
         box->stride[i] = bytes;
         box->step[i] = 1 + random_below(4) / 2 * random_below(4);
         box->first[i] = (int)random_below((unsigned)box->size[i] + 8) - 5;
+        if (i == 0) // a multiple of 16 bytes
+            box->first[i] = box->first[i] * (int)box->bytes / 16 * 16 / (int)box->bytes;
     }
 }
 
@@ -257,8 +259,8 @@ static void random_tensors_are_copied_like_the_model(void **state)
             continue;
         done++;
         check_copy(&box, true);
-        box.offset[0] = box.offset[1] = box.offset[2] = 0; // stores have none
-        check_copy(&box, false);
+        if (!box.im2col)
+            check_copy(&box, false);
     }
 }
 
@@ -397,7 +399,7 @@ static void whole_numbers_are_reduced(void **state)
         box.type = types[i].type;
         box.bytes = types[i].bytes;
         box.size[0] = 256 / box.bytes;
-        box.first[0] = -1;
+        box.first[0] = -16 / (int)box.bytes;
         box.first[1] = 45;
         is_signed = types[i].is_signed;
         for (size_t k = 0; k < sizeof(operations) / sizeof(*operations); k++)
@@ -473,7 +475,7 @@ static void kernels_change_maps(void **state)
     wanted.step[1] = 2;
     wanted.step[2] = 1;
     wanted.swizzle = CU_TENSOR_MAP_SWIZZLE_64B;
-    wanted.first[0] = 20;
+    wanted.first[0] = 24;
     wanted.first[1] = 1;
     wanted.first[2] = 3;
     base_buf_puts(&before, "mov.u32 %r2, copy;\n");

@@ -36,6 +36,30 @@ static void misaligned_in_shared_memory(void)
     assert_is(run_box(&box, NULL, true, "add.u32 %s, %s, 64;\n"), CUDA_ERROR_MISALIGNED_ADDRESS);
 }
 
+static void off_16_bytes_in_the_tensor(void)
+{
+    struct box box = matrix();
+    open_zeroed();
+    box.first[0] = 2;
+    assert_is(run_box(&box, NULL, true, ""), CUDA_ERROR_ILLEGAL_INSTRUCTION);
+}
+
+static void pixels_that_are_stored(void)
+{
+    const struct box pixels = {.type = CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+                               .bytes = 4,
+                               .rank = 3,
+                               .size = {16, 12, 4},
+                               .stride = {64, 768},
+                               .step = {1, 1, 1},
+                               .im2col = true,
+                               .channels = 16,
+                               .pixels = 8};
+    open_zeroed();
+    assert_ok(run_box(&pixels, NULL, true, ""));
+    assert_is(run_box(&pixels, NULL, false, ""), CUDA_ERROR_ILLEGAL_INSTRUCTION);
+}
+
 static void beyond_shared_memory(void)
 {
     const struct box box = matrix();
@@ -115,6 +139,8 @@ static void copies_that_end_the_launch(void **state)
     static void (*const bodies[])(void) = {
         good,
         misaligned_in_shared_memory,
+        off_16_bytes_in_the_tensor,
+        pixels_that_are_stored,
         beyond_shared_memory,
         no_map,
         beyond_the_tensor,

@@ -608,9 +608,8 @@ static void accesses_to_other_blocks_of_the_cluster_have_a_space_of_their_own(vo
     expect_no_more(fixture);
 }
 
-// A tensor of ten rows of 20 words, each 96 bytes behind the one before, of which a box of 8 by 3
-// from
-// (-2, 8) on is copied: six words of two rows are inside. The map is in the same memory.
+// A tensor of ten rows of 20 words, each 96 bytes behind the one before, of which a box of 12 by 3
+// from (-4, 8) on is copied: eight words of two rows are inside. The map is in the same memory.
 static void tensor_copies_access_what_is_inside(void **state)
 {
     struct fixture *fixture = *state;
@@ -618,7 +617,7 @@ static void tensor_copies_access_what_is_inside(void **state)
                                        .magic = SIM_TENSOR_MAGIC,
                                        .size = {20, 10},
                                        .stride = {96},
-                                       .box = {8, 3},
+                                       .box = {12, 3},
                                        .step = {1, 1},
                                        .rank = 2,
                                        .mode = SIM_TENSOR_TILED,
@@ -626,32 +625,32 @@ static void tensor_copies_access_what_is_inside(void **state)
     memcpy((char *)fixture->memory + 8192, &map, sizeof(map));
     run(fixture,
         HEAD
-        ".entry k(.param .u64 p) { .shared .align 128 .b8 s[128]; .shared .align 8 .b64 m;\n" START
-        "mov.u32 %r1, s; mov.u32 %r2, m; mov.u32 %r3, -2; add.u64 %rd1, %p, 8192;\n"
+        ".entry k(.param .u64 p) { .shared .align 128 .b8 s[144]; .shared .align 8 .b64 m;\n" START
+        "mov.u32 %r1, s; mov.u32 %r2, m; mov.u32 %r3, -4; add.u64 %rd1, %p, 8192;\n"
         "mbarrier.init.shared::cta.b64 [%r2], 1;\n"
         "cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%r1], "
         "[%rd1, {%r3, 8}], [%r2];\n"
         "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%rd1, {%r3, -2}], "
         "[%r1];\nret; }",
         1, 1);
-    STORE("mbarrier.init.shared::cta.b64", SHARED, 8, 1, 128);
+    STORE("mbarrier.init.shared::cta.b64", SHARED, 8, 1, 144);
     static const char in[] =
         "cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes";
-    const struct gpusim_log_access *access = STORE(in, SHARED, 96, 1, 0);
+    const struct gpusim_log_access *access = STORE(in, SHARED, 144, 1, 0);
     assert_int_equal(word(access, access->values, 0, 0), 0); // outside
-    assert_int_equal(word(access, access->values, 0, 2), 1000 + 8 * 24);
-    assert_int_equal(word(access, access->values, 0, 10), 1000 + 9 * 24);
-    assert_int_equal(word(access, access->values, 0, 18), 0);
-    access = LOAD(in, GLOBAL, 24, 1, 8 * 96);
+    assert_int_equal(word(access, access->values, 0, 4), 1000 + 8 * 24);
+    assert_int_equal(word(access, access->values, 0, 16), 1000 + 9 * 24);
+    assert_int_equal(word(access, access->values, 0, 28), 0);
+    access = LOAD(in, GLOBAL, 32, 1, 8 * 96);
     assert_true(access->continued);
     assert_int_equal(word(access, access->values, 0, 5), 1000 + 8 * 24 + 5);
-    LOAD(in, GLOBAL, 24, 1, 9 * 96);
-    expect(fixture, in, GPUSIM_LOG_ATOMIC, SHARED, 8, 1, 128);
+    LOAD(in, GLOBAL, 32, 1, 9 * 96);
+    expect(fixture, in, GPUSIM_LOG_ATOMIC, SHARED, 8, 1, 144);
     // Only the box's third row, which is 0, is inside.
     static const char reduce[] =
         "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group";
-    LOAD(reduce, SHARED, 96, 1, 0);
-    access = expect(fixture, reduce, GPUSIM_LOG_REDUCTION, GLOBAL, 24, 1, 0);
+    LOAD(reduce, SHARED, 144, 1, 0);
+    access = expect(fixture, reduce, GPUSIM_LOG_REDUCTION, GLOBAL, 32, 1, 0);
     assert_int_equal(word(access, access->values, 0, 0), 1000);
     assert_int_equal(word(access, access->after, 0, 0), 1000);
     expect_no_more(fixture);

@@ -247,7 +247,7 @@ static void accesses_outside_the_cluster_are_told(void **state)
     struct fixture *fixture = *state;
     expect_fault(fixture,
                  "mapa.shared::cluster.u32 %r5, words, 2; ld.shared::cluster.u32 %r6, [%r5];\n",
-                 SIM_FAULT_ADDRESS, "the cluster has no block with rank 2");
+                 SIM_FAULT_CLUSTER, "the cluster has no block with rank 2");
     expect_fault(fixture,
                  "cvta.shared.u64 %rd2, words; mapa.u64 %rd3, %rd2, 2; st.u32 [%rd3], 1;\n",
                  SIM_FAULT_ADDRESS, "invalid write of 4 bytes");
@@ -258,7 +258,7 @@ static void accesses_outside_the_cluster_are_told(void **state)
     expect_fault(fixture,
                  "xor.b32 %r6, %r1, 1; mapa.shared::cluster.u32 %r5, words, %r6; "
                  "ld.shared::cta.u32 %r6, [%r5];\n" SYNC,
-                 SIM_FAULT_ADDRESS, ",0,0), which only .shared::cluster reaches");
+                 SIM_FAULT_INSTRUCTION, ",0,0), which only .shared::cluster reaches");
 }
 
 // The block with rank 1 ends at once. Rank 0 spins until then and reads its memory.
@@ -275,7 +275,7 @@ static void memory_of_blocks_that_have_ended_is_told(void **state)
                  "mapa.shared::cluster.u32 %r5, words, 1; setp.eq.u32 %p1, %r1, 1; @%p1 exit;\n"
                  "barrier.cluster.arrive; barrier.cluster.wait;\n",
                  ways[i]);
-        expect_fault(fixture, body, SIM_FAULT_ADDRESS, "which has ended");
+        expect_fault(fixture, body, SIM_FAULT_CLUSTER, "which has ended");
     }
 }
 

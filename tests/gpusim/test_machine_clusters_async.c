@@ -178,7 +178,7 @@ static void multicast_beyond_the_cluster_is_told(void **state)
                  "mbarrier.init.shared::cta.b64 [barrier], 1;\n"
                  "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
                  ".multicast::cluster [%r9], [%rd1], 256, [%r10], %h;\n" SYNC,
-                 SIM_FAULT_ADDRESS, "invalid write of 256 bytes");
+                 SIM_FAULT_CLUSTER, "invalid write of 256 bytes");
 }
 
 // All threads of a cluster arrive at the barrier of the block with rank 0, which counts them.

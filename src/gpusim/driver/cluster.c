@@ -77,17 +77,20 @@ CUresult driver_cluster_check(const struct driver_op *op)
 CUresult driver_cluster_set(struct driver_function *function, CUfunction_attribute attribute,
                             int value)
 {
+    int at;
     switch ((int)attribute) {
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
         DRIVER_REJECT(value < 0, CUDA_ERROR_INVALID_VALUE);
-        DRIVER_REJECT(function->info->cluster[0], CUDA_ERROR_NOT_PERMITTED);
-        function->cluster[attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH] = value;
+        at = attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH;
+        if (function->info->cluster[0]) // which stays as it is
+            return (uint32_t)value == function->info->cluster[at] ? CUDA_SUCCESS
+                                                                  : CUDA_ERROR_INVALID_VALUE;
+        function->cluster[at] = value;
         return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
-        DRIVER_REJECT(value != 0 && value != 1, CUDA_ERROR_INVALID_VALUE);
-        function->non_portable_cluster = value;
+        function->non_portable_cluster = value != 0;
         return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
         DRIVER_REJECT(value < CU_CLUSTER_SCHEDULING_POLICY_DEFAULT ||
@@ -101,17 +104,19 @@ CUresult driver_cluster_set(struct driver_function *function, CUfunction_attribu
 
 // --- Occupancy -----------------------------------------------------------------------------------
 
-// The blocks of a cluster run on the multiprocessors of one group, of which an H200 has eight. They
-// have an even number of multiprocessors, and some have two more than others. Which ones a GPU
-// lacks differs, so its numbers may differ by a few clusters.
+// The blocks of a cluster run on different multiprocessors of one group, of which an H200 has
+// eight. Which multiprocessors a GPU lacks differs, so its numbers may differ by a few clusters.
+// These are those of one H200: a group of 14, and others of 16 and of 18.
 static unsigned active_clusters(const struct driver_function *function, const uint32_t size[3],
                                 unsigned threads, size_t dynamic_shared_bytes)
 {
     enum { GROUPS = 8 };
     const unsigned sms = preset_of(function)->sm_count, blocks = (unsigned)volume(size);
     const unsigned each = driver_blocks_per_sm(function, threads, dynamic_shared_bytes);
-    const unsigned least = sms / GROUPS / 2 * 2, larger = (sms - GROUPS * least) / 2;
-    return (GROUPS - larger) * (least * each / blocks) + larger * ((least + 2) * each / blocks);
+    const unsigned most = sms / GROUPS / 2 * 2, smallest = most - 2;
+    const unsigned larger = (sms - smallest - (GROUPS - 1) * most) / 2;
+    return each * (smallest / blocks + (GROUPS - 1 - larger) * (most / blocks) +
+                   larger * ((most + 2) / blocks));
 }
 
 static CUresult read_config(const struct driver_function *function, const CUlaunchConfig *config,

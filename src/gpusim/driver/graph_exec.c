@@ -82,7 +82,7 @@ static CUresult make_step(struct driver_node *node, struct driver_step *step,
     step->follow_count = node->follow_count;
     for (size_t i = 0; i < node->follow_count; i++)
         step->follows[i] = node->follows[i]->index;
-    if (node->type == CU_GRAPH_NODE_TYPE_KERNEL)
+    if (node->type == CU_GRAPH_NODE_TYPE_KERNEL && node->op.launch.cluster[0])
         DRIVER_TRY(driver_cluster_check(&node->op));
     if (!node->child)
         return driver_op_copy(&step->op, &node->op) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
@@ -319,6 +319,19 @@ static bool find_waits(const struct executable *executable, struct driver_waits 
     return driver_exec_memory_waits(executable->exec, waits);
 }
 
+// A kernel whose launches must say how large clusters are may be in a graph that does not say it.
+static CUresult check_clusters(const struct driver_exec *exec)
+{
+    for (size_t i = 0; i < exec->step_count; i++) {
+        const struct driver_step *step = &exec->steps[i];
+        if (step->op.kind == DRIVER_OP_GRAPH)
+            DRIVER_TRY(check_clusters(step->op.graph.exec));
+        else if (step->type == CU_GRAPH_NODE_TYPE_KERNEL)
+            DRIVER_TRY(driver_cluster_check(&step->op));
+    }
+    return CUDA_SUCCESS;
+}
+
 CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream)
 {
     DRIVER_BEGIN();
@@ -326,9 +339,9 @@ CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream)
     struct driver_context *context;
     struct driver_stream *stream;
     DRIVER_TRY(driver_enter_stream(hStream, &context, &stream));
-    CUresult result = CUDA_SUCCESS;
+    CUresult result = check_clusters(executable->exec);
     bool frees_first = executable->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
-    if (!stream->capture)
+    if (result == CUDA_SUCCESS && !stream->capture)
         result = driver_exec_check_memory(executable->exec, frees_first);
     if (result != CUDA_SUCCESS) {
         driver_unlock();

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cluster.h"
 #include "context.h"
 #include "copy.h"
 #include "event.h"
@@ -490,9 +491,12 @@ CUresult cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID att
     if (attr == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
         node->op.launch.cooperative = value->cooperative != 0;
     if (attr == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
-        node->op.launch.cluster[0] = value->clusterDim.x;
-        node->op.launch.cluster[1] = value->clusterDim.y;
-        node->op.launch.cluster[2] = value->clusterDim.z;
+        struct driver_op op = node->op;
+        op.launch.cluster[0] = value->clusterDim.x;
+        op.launch.cluster[1] = value->clusterDim.y;
+        op.launch.cluster[2] = value->clusterDim.z;
+        DRIVER_TRY(driver_cluster_check(&op));
+        memcpy(node->op.launch.cluster, op.launch.cluster, sizeof op.launch.cluster);
     }
     if (attr == CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE)
         node->op.launch.cluster_policy = (int)value->clusterSchedulingPolicyPreference;

@@ -186,7 +186,7 @@ static CUresult read_attributes(const CUlaunchConfig *config, struct driver_laun
             launch->cluster[1] = attribute->value.clusterDim.y;
             launch->cluster[2] = attribute->value.clusterDim.z;
             DRIVER_REJECT(!launch->cluster[0] || !launch->cluster[1] || !launch->cluster[2],
-                          CUDA_ERROR_INVALID_VALUE);
+                          CUDA_ERROR_INVALID_CLUSTER_SIZE);
             break;
         case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
             launch->cluster_policy = (int)attribute->value.clusterSchedulingPolicyPreference;

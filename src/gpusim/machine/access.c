@@ -196,7 +196,7 @@ static bool reaches_block(struct sim_warp *warp, const struct sim_uop *op, int l
 {
     if (!other->ended)
         return true;
-    sim_warp_fault(warp, op, SIM_FAULT_ADDRESS, lane,
+    sim_warp_fault(warp, op, SIM_FAULT_CLUSTER, lane,
                    "invalid %s of %u bytes at 0x%llx of the shared memory of block (%u,%u,%u), "
                    "which has ended",
                    words[kind], bytes, (unsigned long long)offset, other->index[0], other->index[1],
@@ -205,20 +205,25 @@ static bool reaches_block(struct sim_warp *warp, const struct sim_uop *op, int l
 }
 
 // Describes an invalid address in the window of shared memory, which the instruction takes for one
-// in the memory of `block`.
-static void describe_shared(const struct sim_warp *warp, const struct sim_block *block,
-                            uint64_t address, char *out, size_t out_bytes)
+// in the memory of `block`. Returns how a GPU calls this fault.
+static enum sim_fault_kind describe_shared(const struct sim_warp *warp, const struct sim_uop *op,
+                                           const struct sim_block *block, uint64_t address,
+                                           char *out, size_t out_bytes)
 {
     const struct sim_block *owner = sim_cluster_owner(warp->block, address);
     const unsigned long long rank = address >> CLUSTER_WINDOW_BITS;
-    if (rank == block->rank || warp->block->cluster->count == 1)
+    if (rank == block->rank || warp->block->cluster->count == 1) {
         describe_window(address - block->window, block->shared_bytes, "block's memory", out,
                         out_bytes);
-    else if (owner)
+        return SIM_FAULT_ADDRESS;
+    }
+    if (owner) {
         snprintf(out, out_bytes, "it is in block (%u,%u,%u), which only .shared::cluster reaches",
                  owner->index[0], owner->index[1], owner->index[2]);
-    else
-        snprintf(out, out_bytes, "the cluster has no block with rank %llu", rank);
+        return SIM_FAULT_INSTRUCTION;
+    }
+    snprintf(out, out_bytes, "the cluster has no block with rank %llu", rank);
+    return op->flags & ADDRESS_CLUSTER ? SIM_FAULT_CLUSTER : SIM_FAULT_ADDRESS;
 }
 
 static bool shared_lane(struct sim_warp *warp, const struct sim_uop *op, int lane, uint32_t bytes,
@@ -233,8 +238,9 @@ static bool shared_lane(struct sim_warp *warp, const struct sim_uop *op, int lan
     address -= other->window;
     if (address > other->shared_bytes || other->shared_bytes - address < bytes) {
         char where[160];
-        describe_shared(warp, other, access->address[lane], where, sizeof(where));
-        sim_warp_fault(warp, op, SIM_FAULT_ADDRESS, lane,
+        const enum sim_fault_kind fault =
+            describe_shared(warp, op, other, access->address[lane], where, sizeof(where));
+        sim_warp_fault(warp, op, fault, lane,
                        "invalid %s of %u bytes at 0x%llx of shared memory: %s", words[kind], bytes,
                        (unsigned long long)address, where);
         return false;

@@ -11,7 +11,8 @@
 //
 // What CUDA does not document is not executed: interleaved layouts, rows that are shorter than the
 // span in which they are swizzled, NaN outside a tensor of other than 16-bit elements, and numbers
-// that a copy rounds or flushes.
+// that a copy rounds or flushes. Nor are pixels that are stored: an H200 ended all such launches, and
+// it is not known why.
 #include <string.h>
 
 #include "access.h"
@@ -24,6 +25,7 @@
 
 enum {
     SHARED_ALIGN = 128,
+    START_ALIGN = 16, // of the box along dimension 0; a GPU calls others an illegal instruction
     MOST_ROW_BYTES = 256 * 8,
     UNIT = 8, // bytes that swizzling leaves together
     NAN_OUTSIDE_16 = 0x7FF7,
@@ -357,6 +359,8 @@ static bool check_map(struct sim_warp *warp, struct tensor_transfer *transfer)
         return fail(warp, transfer, "a tensor map whose rows have no multiple of 16 bytes");
     if (map->swizzle && transfer->row_bytes != spans[map->swizzle])
         return fail(warp, transfer, "rows shorter than the span in which they are swizzled");
+    if (copy->is_im2col && !copy->loads)
+        return fail(warp, transfer, "a store of pixels");
     if (copy->reduces && !choose_reduction(transfer))
         return fail(warp, transfer, "a reduction that this type of tensor does not have");
     transfer->rows = copy->is_im2col ? map->pixels : 1;
@@ -370,7 +374,7 @@ static bool check_map(struct sim_warp *warp, struct tensor_transfer *transfer)
     return true;
 }
 
-static void read_coordinates(const struct sim_warp *warp, struct tensor_transfer *transfer)
+static bool read_coordinates(struct sim_warp *warp, struct tensor_transfer *transfer)
 {
     const struct tensor_copy *copy = transfer->copy;
     for (unsigned i = 0; i < copy->rank; i++)
@@ -380,6 +384,9 @@ static void read_coordinates(const struct sim_warp *warp, struct tensor_transfer
             copy->offsets[i] == NO_SLOT
                 ? 0
                 : ((const lane_u32 *)source(warp, copy->offsets[i]))[transfer->lane] & 0xFFFF;
+    if (transfer->first[0] * (int64_t)transfer->element_bytes % START_ALIGN)
+        return fail(warp, transfer, "a box that does not start at a multiple of 16 bytes");
+    return true;
 }
 
 // The ranks of the blocks that the lane copies to.
@@ -426,9 +433,9 @@ static bool copy_lane(struct sim_warp *warp, const struct sim_uop *op, int lane)
     const struct tensor_copy *copy = op->extra;
     struct tensor_transfer transfer = {.copy = copy, .op = op, .lane = lane};
     if (!sim_tensor_map_read(warp, op, &copy->map, lane, &transfer.map) ||
-        !check_map(warp, &transfer) || !reach_shared(warp, &transfer))
+        !check_map(warp, &transfer) || !read_coordinates(warp, &transfer) ||
+        !reach_shared(warp, &transfer))
         return false;
-    read_coordinates(warp, &transfer);
     for (uint64_t row = 0; transfer.blocks && row < transfer.rows; row++) {
         if (!copy_row(warp, &transfer, row))
             return false;
