@@ -5,7 +5,8 @@
 //   fan       every thread fires and forgets a child, and every child another one
 //   tails     tail launches that follow each other, and a kernel that launches itself again
 //   order     children in the default stream of a block, in streams, and behind events
-//   copies    copies and fills by kernels, with one, two and three dimensions
+//   copies    copies by kernels, with one, two and three dimensions
+//   fills     fills likewise, which an H200 did not show (tests/gpusim/runtime/device_runtime.cu)
 //   memory    memory that a kernel allocates and a tail launch frees
 //   queries   what kernels ask the device runtime for
 //   errors    launches that CUDA refuses, and the last errors of threads
@@ -24,10 +25,10 @@
     } while (0)
 
 // A kernel's call must succeed.
-#define MUST(call)                                                       \
-    do {                                                                 \
-        cudaError_t must = (call);                                       \
-        if (must != cudaSuccess)                                         \
+#define MUST(call)                                                      \
+    do {                                                                \
+        cudaError_t must = (call);                                      \
+        if (must != cudaSuccess)                                        \
             printf("kernel, line %d: error %d\n", __LINE__, (int)must); \
     } while (0)
 
@@ -265,8 +266,6 @@ __global__ void copying(int *to, int *from)
     number<<<1, 64>>>(from, COUNT);
     MUST(cudaMemcpyAsync(to, from + 1, 400 * sizeof(int), cudaMemcpyDeviceToDevice, 0));
     MUST(cudaMemcpy2DAsync(to + 512, 64, from, 128, 48, 10, cudaMemcpyDeviceToDevice, 0));
-    MUST(cudaMemsetAsync(to + 1024, 7, 100, 0));
-    MUST(cudaMemset2DAsync(to + 1536, 32, 3, 20, 6, 0));
     cudaMemcpy3DParms box;
     memset(&box, 0, sizeof(box));
     box.srcPtr = cudaPitchedPtr{from, 64, 64, 8};
@@ -275,8 +274,14 @@ __global__ void copying(int *to, int *from)
     box.extent = cudaExtent{24, 3, 2};
     box.kind = cudaMemcpyDeviceToDevice;
     MUST(cudaMemcpy3DAsync(&box, 0));
-    MUST(cudaMemset3DAsync(cudaPitchedPtr{to + 3072, 16, 16, 5}, 9,
-                           cudaExtent{12, 4, 3}, 0));
+    MUST(cudaGetLastError());
+}
+
+__global__ void filling(int *to)
+{
+    MUST(cudaMemsetAsync(to + 1024, 7, 100, 0));
+    MUST(cudaMemset2DAsync(to + 1536, 32, 3, 20, 6, 0));
+    MUST(cudaMemset3DAsync(cudaPitchedPtr{to + 3072, 16, 16, 5}, 9, cudaExtent{12, 4, 3}, 0));
     MUST(cudaGetLastError());
 }
 
@@ -288,6 +293,15 @@ static void copies()
     printf("copies: %u %u\n", sum_of(to, COUNT), sum_of(from, COUNT));
     CHECK(cudaFree(to));
     CHECK(cudaFree(from));
+}
+
+static void fills()
+{
+    int *to = device_numbers(COUNT);
+    filling<<<1, 1>>>(to);
+    CHECK(cudaDeviceSynchronize());
+    printf("fills: %u\n", sum_of(to, COUNT));
+    CHECK(cudaFree(to));
 }
 
 // --- memory --------------------------------------------------------------------------------------
@@ -351,8 +365,6 @@ __global__ void asking(int *answers)
     *at++ = value;
     MUST(cudaDeviceGetLimit(&limit, cudaLimitMallocHeapSize));
     *at++ = (int)limit;
-    MUST(cudaRuntimeGetVersion(&value));
-    *at++ = value >= 11000;
     MUST(cudaFuncGetAttributes(&attributes, bounded));
     *at++ = attributes.maxThreadsPerBlock;
     MUST(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&value, bounded, 256, 0));
@@ -363,7 +375,7 @@ __global__ void asking(int *answers)
 
 static void queries()
 {
-    enum { ANSWERS = 8 };
+    enum { ANSWERS = 7 };
     int host[ANSWERS];
     int *answers = device_numbers(ANSWERS);
     asking<<<1, 1>>>(answers);
@@ -392,7 +404,7 @@ __global__ void failing(int *seen)
     seen[32 + lane] = cudaGetLastError() != cudaSuccess;
     seen[64 + lane] = cudaGetLastError();
     if (lane == 3)
-        seen[96] = cudaStreamCreateWithFlags(&stream, cudaStreamDefault) != cudaSuccess;
+        seen[96] = cudaStreamCreateWithFlags(&stream, 2) != cudaSuccess;
 }
 
 static void errors()
@@ -429,9 +441,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)();
-    } modes[] = {{"sort", sort},     {"fan", fan},         {"tails", tails},
-                 {"order", order},   {"copies", copies},   {"memory", memory},
-                 {"queries", queries}, {"errors", errors}, {"fault", fault}};
+    } modes[] = {{"sort", sort},     {"fan", fan},     {"tails", tails},   {"order", order},
+                 {"copies", copies}, {"fills", fills}, {"memory", memory}, {"queries", queries},
+                 {"errors", errors}, {"fault", fault}};
     for (int i = 1; i < argc; i++) {
         for (const auto &mode : modes) {
             if (strcmp(argv[i], mode.name) == 0)

@@ -15,6 +15,8 @@ if(TARGET glint_cudart_13 AND NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITIZE)
     foreach(name IN ITEMS behaviour returns waits)
         glint_test(gpusim.runtime_${name} sh ${runtime_tests}/test_behaviour.sh ${folder} ${name})
     endforeach()
+    glint_test(gpusim.runtime_device_runtime sh ${runtime_tests}/test_behaviour.sh ${folder} device_runtime
+        -rdc=true -lcudadevrt)
     glint_test(gpusim.runtime_children sh ${runtime_tests}/test_children.sh)
     set(program sh ${runtime_tests}/test_program.sh ${folder})
     glint_test(gpusim.runtime_features ${program} ${runtime_tests}/features.cu)
