@@ -190,9 +190,12 @@ static void put_tensors(struct report_text *text)
         return;
     base_buf_puts(&words, "tensors are ");
     report_put_bytes(&words, used);
-    base_buf_puts(&words, " of the peak; PyTorch's allocator held ");
-    report_put_bytes(&words, held);
-    base_buf_puts(&words, " for them");
+    base_buf_puts(&words, " of the peak");
+    if (held) { // else it is unknown where they are
+        base_buf_puts(&words, "; PyTorch's allocator held ");
+        report_put_bytes(&words, held);
+        base_buf_puts(&words, " for them");
+    }
     report_text_lines(text, "  ", &words);
     base_buf_fini(&words);
 }

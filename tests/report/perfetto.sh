@@ -41,8 +41,9 @@ for profile in "$scratch"/*.glint; do
     same peak "$(sed -n 's/.* highest \([0-9]*\) .*/\1/p' "$scratch/sum" | grep . || echo 0)" "$peak"
     [ "${#peak}" -ge 19 ] || same "what is left" \
         "$(sed -n 's/.* last \([0-9]*\)$/\1/p' "$scratch/sum" | grep . || echo 0)" \
-        "$(ask "SELECT coalesce(sum(bytes), 0) FROM v_objects WHERE parent IS NULL AND
+        "$(ask "SELECT coalesce(sum(bytes), 0) FROM v_objects WHERE (kind = 'tensor' OR (parent IS NULL AND
             kind IN ('device', 'pitched', 'array', 'managed', 'pool', 'mapping', 'graph', 'heap') AND
+            number NOT IN (SELECT parent FROM v_objects WHERE kind = 'tensor' AND parent IS NOT NULL))) AND
             coalesce(freed_by, 0) NOT IN (SELECT number FROM v_calls)")"
 done
 
