@@ -275,7 +275,10 @@ static const struct sim_chunk *new_chunk(struct sim_family *family, uint64_t buf
         return NULL;
     }
     memset(memory, 0, bytes);
-    *chunk = (struct sim_chunk){memory, bytes, buffer_bytes, kept};
+    chunk->memory = memory;
+    chunk->bytes = bytes;
+    chunk->buffer_bytes = buffer_bytes;
+    chunk->kept = kept;
     return chunk;
 }
 
