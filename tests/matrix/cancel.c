@@ -144,7 +144,8 @@ static void *work(void *argument)
         worker->mode->work(worker->stream);
         pthread_testcancel();
     }
-    pause(); // on a machine that is busy for long, the recorder need not keep up with ever more calls
+    pause(); // on a machine that is busy for long, the recorder need not keep up with ever more
+             // calls
     return NULL;
 }
 
