@@ -18,51 +18,6 @@
 
 static const char *const leftovers[] = {"-wal", "-shm", "-journal"};
 
-static int fill_words(sqlite3 *db, const struct profile_words *words)
-{
-    char *sql =
-        sqlite3_mprintf("CREATE TABLE \"%w\"(value INTEGER PRIMARY KEY, word TEXT)", words->table);
-    int result = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
-    sqlite3_free(sql);
-    for (unsigned i = 0; i < words->count && result == SQLITE_OK; i++) {
-        if (!words->words[i])
-            continue;
-        sql =
-            sqlite3_mprintf("INSERT INTO \"%w\" VALUES(%u, %Q)", words->table, i, words->words[i]);
-        result = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
-        sqlite3_free(sql);
-    }
-    return result;
-}
-
-static int fill(sqlite3 *db)
-{
-    static const char *const schemas[] = {
-        profile_schema,           profile_probes_schema,      profile_uses_schema,
-        profile_transfers_schema, profile_corrections_schema, profile_stacks_schema,
-        profile_doubts_schema,    profile_values_schema,      profile_requests_schema,
-        profile_shared_schema,    profile_lives_schema,       profile_reuse_schema,
-        profile_caches_schema,    profile_sources_schema,     profile_ranks_schema,
-        profile_nvtx_schema,      profile_collectives_schema,
-    };
-    // No other process sees the file before it is complete, so it needs no rollback.
-    int result = sqlite3_exec(db, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN", NULL,
-                              NULL, NULL);
-    for (unsigned i = 0; i < PROFILE_WORDS_TABLES && result == SQLITE_OK; i++)
-        result = fill_words(db, &profile_words[i]);
-    for (size_t i = 0; i < sizeof(schemas) / sizeof(schemas[0]) && result == SQLITE_OK; i++)
-        result = sqlite3_exec(db, schemas[i], NULL, NULL, NULL);
-    if (result != SQLITE_OK)
-        return result;
-    char *sql = sqlite3_mprintf("INSERT INTO meta VALUES(1, %d, %d, %Q, 0, %d, NULL);"
-                                "PRAGMA application_id=%d; PRAGMA user_version=%d; COMMIT",
-                                PROFILE_MAJOR, PROFILE_MINOR, GLINT_VERSION, PROFILE_RECORDER_LOST,
-                                PROFILE_APPLICATION_ID, PROFILE_VERSION);
-    result = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
-    sqlite3_free(sql);
-    return result;
-}
-
 // --- Locks of recorders --------------------------------------------------------------------------
 
 // On file systems without such locks, other recorders are not noticed.
@@ -97,7 +52,7 @@ static enum base_code make_new(struct profile_place *place, const char *path,
     sqlite3 *db = NULL;
     int result = sqlite3_open_v2(name, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
     if (result == SQLITE_OK)
-        result = fill(db);
+        result = profile_fill(db);
     enum base_code code =
         result == SQLITE_OK ? BASE_OK : profile_sqlite_fail(db, result, "write", path, error);
     sqlite3_close(db);

@@ -103,6 +103,9 @@ enum base_code profile_give_up(struct profile_writer *writer, int result, struct
 int profile_put_maps(struct profile_writer *writer);
 void profile_free_maps(struct profile_writer *writer);
 
+// Makes the tables and views of an empty profile (fill.c), and returns SQLite's result.
+int profile_fill(sqlite3 *db);
+
 // A reserved name (create.c).
 struct profile_place {
     char *path;   // of the profile, with links resolved

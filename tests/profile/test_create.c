@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -52,6 +53,56 @@ static void a_finished_profile_is_one_file(void **state)
     profile_close(profile);
     assert_int_equal(chmod(test_folder, 0755), 0);
     assert_int_equal(files_in_folder(), 1);
+}
+
+static sqlite3_stmt *rows_of(sqlite3 *db)
+{
+    sqlite3_stmt *rows;
+    assert_int_equal(sqlite3_prepare_v2(db,
+                                        "SELECT sql, type, name, tbl_name, rootpage = 0 FROM "
+                                        "sqlite_master WHERE sql NOT NULL ORDER BY rowid",
+                                        -1, &rows, NULL),
+                     SQLITE_OK);
+    return rows;
+}
+
+// Views are entered past SQLite, which must make the same of their texts.
+static void views_are_those_that_sqlite_makes(void **state)
+{
+    (void)state;
+    struct base_error error = {0};
+    struct profile_writer *writer;
+    sqlite3 *profile, *other;
+    check_good(profile_create(test_path, false, &writer, &error), &error);
+    check_good(profile_finish(writer, PROFILE_EXITED, 0, &error), &error);
+    assert_int_equal(sqlite3_open(test_path, &profile), SQLITE_OK);
+    assert_int_equal(sqlite3_open(":memory:", &other), SQLITE_OK);
+    sqlite3_stmt *rows = rows_of(profile);
+    while (sqlite3_step(rows) == SQLITE_ROW)
+        assert_int_equal(
+            sqlite3_exec(other, (const char *)sqlite3_column_text(rows, 0), NULL, NULL, NULL),
+            SQLITE_OK);
+    sqlite3_reset(rows);
+    sqlite3_stmt *wanted = rows_of(other);
+    unsigned views = 0;
+    while (sqlite3_step(rows) == SQLITE_ROW) {
+        assert_int_equal(sqlite3_step(wanted), SQLITE_ROW);
+        for (int i = 0; i < 5; i++)
+            assert_string_equal((const char *)sqlite3_column_text(rows, i),
+                                (const char *)sqlite3_column_text(wanted, i));
+        views += strcmp((const char *)sqlite3_column_text(rows, 1), "view") == 0;
+    }
+    assert_int_equal(sqlite3_step(wanted), SQLITE_DONE);
+    assert_true(views >= 59);
+    sqlite3_finalize(rows);
+    sqlite3_finalize(wanted);
+    assert_int_equal(sqlite3_prepare_v2(profile, "PRAGMA integrity_check", -1, &rows, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_step(rows), SQLITE_ROW);
+    assert_string_equal((const char *)sqlite3_column_text(rows, 0), "ok");
+    sqlite3_finalize(rows);
+    sqlite3_close(profile);
+    sqlite3_close(other);
 }
 
 static void an_old_file_stays_unless_it_may_be_replaced(void **state)
@@ -291,6 +342,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
         TEST(a_finished_profile_is_one_file),
+        TEST(views_are_those_that_sqlite_makes),
         TEST(an_old_file_stays_unless_it_may_be_replaced),
         TEST(what_an_older_profile_left_is_not_taken_for_ours),
         TEST(places_that_cannot_be_written_are_named),
