@@ -11,8 +11,8 @@
 //
 // What CUDA does not document is not executed: interleaved layouts, rows that are shorter than the
 // span in which they are swizzled, NaN outside a tensor of other than 16-bit elements, and numbers
-// that a copy rounds or flushes. Nor are pixels that are stored: an H200 ended all such launches, and
-// it is not known why.
+// that a copy rounds or flushes. Nor are pixels that are stored: an H200 ended all such launches,
+// and it is not known why.
 #include <string.h>
 
 #include "access.h"
