@@ -14,7 +14,7 @@
 //   kernel.c  kernels and their clones, whatever handle the program has
 //   fit.c     launches whose blocks would not all run at once with the clone
 //   launch.c  launches
-//   graph.c   kernels that executable graphs launch
+//   graph.c   kernels that executable graphs launch, with exec_nodes.c and exec_launch.c
 //   passed.c  kernels without probes, which are known by their arguments
 //   cache.c   results of earlier runs
 #ifndef GLINT_INJECT_PROBE_PROBE_H
