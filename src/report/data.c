@@ -1,35 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads what every report needs of a profile. Objects come first. Then one pass over all calls adds
-// up sums, records accesses of objects, and collects the call paths that will be shown. Only those
-// paths are kept.
+// Reads what every report needs of a profile. Objects come first (data_objects.c). Then one pass
+// over all calls adds up sums, records accesses of objects, and collects the call paths that will
+// be shown (data_calls.c). Only those paths are kept.
 #include "data.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "collectives.h"
+#include "data_loading.h"
 #include "failures.h"
 #include "short_names.h"
 
-struct graph_launch {
-    uint64_t call, graph; // graph: index
-};
-
-struct loading {
-    struct report_data *data;
-    bool failed;      // memory ran out
-    uint32_t *makers; // indices of objects by the call that made them
-    size_t next_made; // position in makers
-    BASE_ARRAY(struct graph_launch) graph_launches;
-    size_t next_launch;       // the next launch for node times, which are in the order of calls
-    struct profile_call call; // the last call that was read
-    uint64_t watched_call;    // call and node of the last access
-    uint32_t watched_node;
-};
-
 // --- Definitions ---------------------------------------------------------------------------------
 
-static bool put_pointer(struct loading *loading, struct base_map *map, uint32_t number,
+static bool put_pointer(struct report_loading *loading, struct base_map *map, uint32_t number,
                         const void *pointer)
 {
     uint64_t *slot = base_map_put(map, number, NULL);
@@ -41,7 +26,7 @@ static bool put_pointer(struct loading *loading, struct base_map *map, uint32_t 
 
 static bool take_function(void *user, const struct profile_function *function)
 {
-    struct loading *loading = user;
+    struct report_loading *loading = user;
     loading->failed |= !report_add_function(loading->data, function->number, function->name);
     return put_pointer(loading, &loading->data->functions, function->number, function->name) &&
            !loading->failed;
@@ -49,13 +34,13 @@ static bool take_function(void *user, const struct profile_function *function)
 
 static bool take_image(void *user, const struct profile_image *image)
 {
-    struct loading *loading = user;
+    struct report_loading *loading = user;
     return put_pointer(loading, &loading->data->images, image->number, image->path);
 }
 
 static bool take_device(void *user, const struct profile_device *device)
 {
-    struct loading *loading = user;
+    struct report_loading *loading = user;
     struct profile_device *row = base_array_push(&loading->data->devices);
     if (row)
         *row = *device;
@@ -66,7 +51,7 @@ static bool take_device(void *user, const struct profile_device *device)
 // Kernels with one name are one row, even if several modules contain them.
 static bool take_kernel(void *user, const struct profile_kernel *kernel)
 {
-    struct loading *loading = user;
+    struct report_loading *loading = user;
     struct report_data *data = loading->data;
     const char *name = kernel->name ? kernel->name : kernel->mangled ? kernel->mangled : "?";
     bool added = false;
@@ -87,7 +72,7 @@ static bool take_kernel(void *user, const struct profile_kernel *kernel)
 
 static bool take_note(void *user, const struct profile_note *note)
 {
-    struct loading *loading = user;
+    struct report_loading *loading = user;
     struct report_note *row = base_array_push(&loading->data->notes);
     if (row)
         *row = (struct report_note){note->severity, note->text ? note->text : ""};
@@ -97,7 +82,7 @@ static bool take_note(void *user, const struct profile_note *note)
 
 static bool take_dropped(void *user, const struct profile_dropped *dropped)
 {
-    struct loading *loading = user;
+    struct report_loading *loading = user;
     struct report_dropped *row = base_array_push(&loading->data->dropped);
     if (row)
         *row = (struct report_dropped){dropped->kind ? dropped->kind : "?", dropped->count};
@@ -108,7 +93,7 @@ static bool take_dropped(void *user, const struct profile_dropped *dropped)
 
 static bool take_correction(void *user, const struct profile_correction *row)
 {
-    struct loading *loading = user;
+    struct report_loading *loading = user;
     struct report_correction *of = &loading->data->corrections[row->remedy];
     of->places += row->applied > 0;
     of->calls += row->applied;
@@ -117,7 +102,7 @@ static bool take_correction(void *user, const struct profile_correction *row)
 
 static bool take_graph(void *user, const struct profile_graph *graph)
 {
-    struct loading *loading = user;
+    struct report_loading *loading = user;
     struct report_data *data = loading->data;
     uint64_t *slot = base_map_put(&data->graphs, graph->number, NULL);
     struct report_graph *row = slot ? base_array_push(&data->graph_rows) : NULL;
@@ -147,349 +132,11 @@ static bool take_graph(void *user, const struct profile_graph *graph)
     return true;
 }
 
-// --- Objects -------------------------------------------------------------------------------------
+// --- Call paths ----------------------------------------------------------------------------------
 
-static bool take_object(void *user, const struct profile_object *object)
-{
-    struct loading *loading = user;
-    struct report_object *row = base_array_push(&loading->data->objects);
-    loading->failed |= !row;
-    if (row)
-        *row = (struct report_object){.name = object->name,
-                                      .number = object->number,
-                                      .address = object->address,
-                                      .bytes = object->bytes,
-                                      .call = object->call,
-                                      .end = object->has_end && object->end_call ? object->end_call
-                                                                                 : ANALYZE_NEVER,
-                                      .parent = object->parent,
-                                      .device = object->device,
-                                      .stream = object->stream,
-                                      .kind = (uint8_t)object->kind,
-                                      .name_source = (uint8_t)object->name_source,
-                                      .counts = analyze_counts(object->kind, object->parent)};
-    return row != NULL;
-}
-
-bool report_is_alive(const struct report_object *object, const struct analyze_peak *peak)
-{
-    return object->call <= peak->start && object->end > peak->start &&
-           (!peak->device || peak->device == object->device);
-}
-
-bool report_is_in_peak(const struct report_object *object, const struct analyze_peak *peak)
-{
-    return object->counts && report_is_alive(object, peak);
-}
-
-int report_device_of(const struct report_data *data, const struct report_object *object)
-{
-    const bool is_host = object->kind == PROFILE_OBJECT_PINNED ||
-                         object->kind == PROFILE_OBJECT_REGISTERED ||
-                         object->kind == PROFILE_OBJECT_MANAGED;
-    return data->devices.count > 1 && object->device && !is_host ? (int)object->device - 1 : -1;
-}
-
-bool report_is_in_highest(const struct report_data *data, const struct report_object *object)
-{
-    for (size_t i = 0; i < data->peak_count && data->peaks[i].rank == 1; i++)
-        if (report_is_in_peak(object, &data->peaks[i]))
-            return true;
-    return false;
-}
-
-// Objects are in the order of their numbers, usually without gaps.
-struct report_object *report_find_object(const struct report_data *data, uint64_t number)
-{
-    struct report_object *objects = data->objects.items;
-    const size_t count = data->objects.count;
-    if (count && number >= objects[0].number && number - objects[0].number < count &&
-        objects[number - objects[0].number].number == number)
-        return &objects[number - objects[0].number];
-    const size_t at = base_search(0, count, i, objects[i].number < number);
-    return at < count && objects[at].number == number ? &objects[at] : NULL;
-}
-
-void report_touch(struct report_object *object, uint64_t call)
-{
-    if (!object->first_access || call < object->first_access)
-        object->first_access = call;
-    if (call > object->last_access)
-        object->last_access = call;
-}
-
-static void touch(const struct report_data *data, uint64_t number, uint64_t call)
-{
-    struct report_object *object = number ? report_find_object(data, number) : NULL;
-    if (object)
-        report_touch(object, call);
-}
-
-// Copies and sets also use the objects behind the one in which they begin.
-static void touch_reached(const struct report_data *data)
-{
-    size_t count;
-    const struct analyze_reached *reached = analyze_reached(data->analysis, &count);
-    for (size_t i = 0; i < count; i++)
-        touch(data, reached[i].object, reached[i].call);
-}
-
-static int by_maker(const void *one, const void *other, void *user)
-{
-    const struct report_object *objects = user;
-    uint32_t a = *(const uint32_t *)one, b = *(const uint32_t *)other;
-    if (objects[a].call != objects[b].call)
-        return objects[a].call < objects[b].call ? -1 : 1;
-    return a < b ? -1 : a > b;
-}
-
-static bool index_makers(struct loading *loading)
-{
-    struct report_data *data = loading->data;
-    bool sorted = true;
-    if (data->objects.count < UINT32_MAX)
-        loading->makers = calloc(data->objects.count + 1, sizeof(*loading->makers));
-    for (size_t i = 0; loading->makers && i < data->objects.count; i++) {
-        loading->makers[i] = (uint32_t)i;
-        sorted &= i == 0 || data->objects.items[i - 1].call <= data->objects.items[i].call;
-    }
-    if (loading->makers && !sorted)
-        qsort_r(loading->makers, data->objects.count, sizeof(*loading->makers), by_maker,
-                data->objects.items);
-    return loading->makers != NULL;
-}
-
-// --- Calls ---------------------------------------------------------------------------------------
-
-static void add_time(struct report_sum *sum, uint64_t ns)
-{
-    sum->timed++;
-    sum->total_ns += ns;
-    if (ns > sum->longest_ns)
-        sum->longest_ns = ns;
-}
-
-static uint64_t duration(int64_t start, int64_t end)
-{
-    return end > start ? (uint64_t)end - (uint64_t)start : 0;
-}
-
-// Returns the sum to which work of this kind is added; NULL if there is none.
-static struct report_sum *sum_of(struct report_data *data, enum profile_node_kind kind,
-                                 uint32_t kernel, enum profile_direction direction)
-{
-    uint64_t *index;
-    switch (kind) {
-    case PROFILE_NODE_KERNEL:
-        index = base_map_get(&data->kernels, kernel);
-        return index ? &data->kernel_rows.items[*index - 1].sum : NULL;
-    case PROFILE_NODE_COPY: return &data->copies[direction];
-    case PROFILE_NODE_SET: return &data->sets;
-    default: return NULL;
-    }
-}
-
-static void add_work(struct report_data *data, const struct profile_call *call)
-{
-    struct report_sum *sum = NULL;
-    uint64_t bytes = 0;
-    switch (call->kind) {
-    case PROFILE_CALL_LAUNCH:
-        sum = sum_of(data, PROFILE_NODE_KERNEL, call->launch.kernel, 0);
-        data->launches++;
-        break;
-    case PROFILE_CALL_COPY:
-        sum = sum_of(data, PROFILE_NODE_COPY, 0, call->copy.direction);
-        bytes = call->copy.bytes;
-        touch(data, call->copy.from_object, call->number);
-        touch(data, call->copy.to_object, call->number);
-        break;
-    case PROFILE_CALL_SET:
-        sum = sum_of(data, PROFILE_NODE_SET, 0, 0);
-        bytes = call->set.bytes;
-        touch(data, call->set.object, call->number);
-        break;
-    default: break;
-    }
-    if (!sum)
-        return;
-    sum->count++;
-    sum->bytes += bytes;
-    if (call->has_gpu_time)
-        add_time(sum, duration(call->gpu_start_ns, call->gpu_end_ns));
-}
-
-static bool add_graph_launch(struct loading *loading, const struct profile_call *call)
-{
-    struct report_data *data = loading->data;
-    uint64_t *index = base_map_get(&data->graphs, call->graph);
-    if (!index)
-        return true;
-    struct report_graph *graph = &data->graph_rows.items[*index - 1];
-    struct graph_launch *launch = base_array_push(&loading->graph_launches);
-    if (!launch)
-        return false;
-    *launch = (struct graph_launch){call->number, *index - 1};
-    graph->launches++;
-    for (uint32_t i = 0; i < graph->node_count; i++) {
-        touch(data, graph->nodes[i].objects[0], call->number);
-        touch(data, graph->nodes[i].objects[1], call->number);
-    }
-    return true;
-}
-
-static bool want_path(struct report_data *data, uint32_t path)
+bool report_want_path(struct report_data *data, uint32_t path)
 {
     return path == 0 || base_map_put(&data->paths, path, NULL) != NULL;
-}
-
-static bool add_wait(struct report_data *data, const struct profile_call *call)
-{
-    bool is_explicit = call->kind == PROFILE_CALL_SYNC;
-    if (!is_explicit && !(call->flags & PROFILE_CALL_WAITED))
-        return true;
-    uint64_t key[3] = {call->function, call->path, is_explicit};
-    uint64_t *slot = base_map_put(&data->waits, base_hash(key, sizeof(key)), NULL);
-    if (!slot || !want_path(data, call->path))
-        return false;
-    if (*slot == 0) {
-        struct report_wait *row = base_array_push(&data->wait_rows);
-        if (!row)
-            return false;
-        *row = (struct report_wait){call->function, call->path, is_explicit, {0}};
-        *slot = data->wait_rows.count;
-    }
-    struct report_sum *sum = &data->wait_rows.items[*slot - 1].sum;
-    sum->count++;
-    // If a call waited but has no waiting time, the time is unknown.
-    if (call->waited_ns || !(call->flags & PROFILE_CALL_WAITED))
-        add_time(sum, call->waited_ns);
-    return true;
-}
-
-// Returns the kernel of a launch, or of a node of a graph launch; NULL if it is unknown.
-static struct report_kernel *kernel_of(const struct report_data *data,
-                                       const struct profile_call *call, uint32_t node)
-{
-    uint32_t number = 0;
-    uint64_t *index;
-    if (call->kind == PROFILE_CALL_LAUNCH) {
-        number = call->launch.kernel;
-    } else if (call->kind == PROFILE_CALL_GRAPH_LAUNCH) {
-        const struct report_graph *graph = report_graph_of(data, call->graph);
-        if (graph && node && node <= graph->node_count)
-            number = graph->nodes[node - 1].kernel;
-    }
-    index = number ? base_map_get(&data->kernels, number) : NULL;
-    return index ? &data->kernel_rows.items[*index - 1] : NULL;
-}
-
-// A launch that touched nothing has no accesses, but was watched, or passed nothing.
-static void count_watched(struct loading *loading, const struct profile_call *call)
-{
-    const uint32_t flags = call->launch.flags;
-    if (call->kind != PROFILE_CALL_LAUNCH || call->result != 0 ||
-        !(flags & (PROFILE_LAUNCH_WATCHED | PROFILE_LAUNCH_PASSED)) ||
-        call->flags & PROFILE_CALL_CAPTURED)
-        return;
-    struct report_kernel *kernel = kernel_of(loading->data, call, 0);
-    if (kernel && flags & PROFILE_LAUNCH_WATCHED)
-        kernel->watched++;
-    else if (kernel)
-        kernel->passed++;
-    loading->watched_call = call->number;
-    loading->watched_node = 0;
-}
-
-static bool take_access(void *user, const struct profile_access *access)
-{
-    struct loading *loading = user;
-    report_add_access(loading->data, access);
-    // Of launches, a flag says so.
-    if (access->passed && !access->node)
-        return true;
-    bool again = access->call == loading->watched_call && access->node == loading->watched_node;
-    if (access->call == loading->call.number && !again) {
-        struct report_kernel *kernel = kernel_of(loading->data, &loading->call, access->node);
-        if (kernel && access->passed)
-            kernel->passed++;
-        else if (kernel)
-            kernel->watched++;
-    }
-    loading->watched_call = access->call;
-    loading->watched_node = access->node;
-    return true;
-}
-
-static bool take_call(void *user, const struct profile_call *call)
-{
-    struct loading *loading = user;
-    struct report_data *data = loading->data;
-    if (data->calls++ == 0 && !index_makers(loading)) {
-        loading->failed = true;
-        return false;
-    }
-    report_take_failure(&data->failures, call);
-    if (call->end_ns > data->last_ns)
-        data->last_ns = call->end_ns;
-    for (; loading->next_made < data->objects.count; loading->next_made++) {
-        struct report_object *object = &data->objects.items[loading->makers[loading->next_made]];
-        if (object->call > call->number)
-            break;
-        if (object->call == call->number) {
-            object->path = call->path;
-            loading->failed |= !want_path(data, call->path);
-        }
-    }
-    if (call->result == 0 && !(call->flags & PROFILE_CALL_CAPTURED)) {
-        if (call->kind == PROFILE_CALL_GRAPH_LAUNCH)
-            loading->failed |= !add_graph_launch(loading, call);
-        else
-            add_work(data, call);
-    }
-    loading->failed |=
-        !add_wait(data, call) || !report_add_caller(data, call->path, call->function);
-    count_watched(loading, call);
-    loading->call = *call;
-    return !loading->failed;
-}
-
-// Adds the work of graph nodes. Each node ran as often as its graph.
-static void add_graph_nodes(struct report_data *data)
-{
-    for (size_t g = 0; g < data->graph_rows.count; g++) {
-        const struct report_graph *graph = &data->graph_rows.items[g];
-        for (uint32_t i = 0; i < graph->node_count; i++) {
-            const struct report_node *node = &graph->nodes[i];
-            if (node->kind == PROFILE_NODE_KERNEL)
-                data->launches += graph->launches;
-            struct report_sum *sum = sum_of(data, node->kind, node->kernel, node->direction);
-            if (sum) {
-                sum->count += graph->launches;
-                sum->bytes += node->bytes * graph->launches;
-            }
-        }
-    }
-}
-
-static bool take_node_time(void *user, const struct profile_time *time)
-{
-    struct loading *loading = user;
-    struct report_data *data = loading->data;
-    while (loading->next_launch < loading->graph_launches.count &&
-           loading->graph_launches.items[loading->next_launch].call < time->call)
-        loading->next_launch++;
-    if (loading->next_launch == loading->graph_launches.count)
-        return false;
-    const struct graph_launch *launch = &loading->graph_launches.items[loading->next_launch];
-    const struct report_graph *graph = &data->graph_rows.items[launch->graph];
-    if (launch->call != time->call || time->node == 0 || time->node > graph->node_count)
-        return true;
-    const struct report_node *node = &graph->nodes[time->node - 1];
-    struct report_sum *sum = sum_of(data, node->kind, node->kernel, node->direction);
-    if (sum)
-        add_time(sum, duration(time->start_ns, time->end_ns));
-    return true;
 }
 
 bool report_keep_path(struct report_data *data, const struct profile_path *path)
@@ -511,7 +158,7 @@ bool report_keep_path(struct report_data *data, const struct profile_path *path)
 
 static bool take_path(void *user, const struct profile_path *path)
 {
-    struct loading *loading = user;
+    struct report_loading *loading = user;
     const struct report_path frames = {path->frames, path->frame_count};
     loading->failed |= !report_keep_path(loading->data, path) ||
                        !report_add_called(loading->data, path) ||
@@ -528,11 +175,12 @@ static bool want_findings(struct report_data *data)
     for (size_t i = 0; i < analyze_finding_count(data->analysis) && good; i++) {
         const struct analyze_finding *finding = analyze_finding(data->analysis, i);
         const struct analyze_field *field = analyze_describe(finding->pattern)->fields;
-        good = want_path(data, finding->path) && want_path(data, finding->other_path) &&
-               want_path(data, finding->last_path);
+        good = report_want_path(data, finding->path) &&
+               report_want_path(data, finding->other_path) &&
+               report_want_path(data, finding->last_path);
         for (; field && field->name && good; field++)
             good = field->type != ANALYZE_PATH ||
-                   want_path(data, (uint32_t)analyze_field_number(finding, field));
+                   report_want_path(data, (uint32_t)analyze_field_number(finding, field));
     }
     return good;
 }
@@ -540,9 +188,10 @@ static bool want_findings(struct report_data *data)
 static bool want_failures(struct report_data *data)
 {
     const struct report_failures *failures = &data->failures;
-    bool good = want_path(data, failures->first.path) && want_path(data, failures->module.path);
+    bool good = report_want_path(data, failures->first.path) &&
+                report_want_path(data, failures->module.path);
     for (uint32_t i = 0; i < failures->pending_count && good; i++)
-        good = want_path(data, failures->pending[i].path);
+        good = report_want_path(data, failures->pending[i].path);
     return good;
 }
 
@@ -551,7 +200,7 @@ static bool want_flow(struct report_data *data)
     const struct analyze_flow *flow = analyze_flow(data->analysis);
     bool good = true;
     for (size_t i = 0; i < flow->vertex_count && good; i++)
-        good = want_path(data, flow->vertices[i].path);
+        good = report_want_path(data, flow->vertices[i].path);
     return good;
 }
 
@@ -559,8 +208,9 @@ enum base_code report_data_load(struct report_data *data, struct profile *profil
                                 const struct analyze_thresholds *thresholds,
                                 struct base_error *error)
 {
-    struct loading loading = {.data = data};
-    const struct analyze_listener listener = {take_object, take_call, take_access, &loading};
+    struct report_loading loading = {.data = data};
+    const struct analyze_listener listener = {report_take_object, report_take_call,
+                                              report_take_access, &loading};
     const struct analyze_thresholds usual = analyze_default_thresholds();
     enum base_code code = BASE_OK;
     data->profile = profile;
@@ -587,18 +237,19 @@ enum base_code report_data_load(struct report_data *data, struct profile *profil
     if (code == BASE_OK && !loading.failed) {
         data->peak_count = analyze_peaks(data->analysis, &data->peaks);
         data->peak_bytes = analyze_peak_bytes(data->analysis);
-        touch_reached(data);
+        report_touch_reached(data);
         loading.failed =
             !want_failures(data) || !want_findings(data) || (data->wants_flow && !want_flow(data));
     }
     if (code == BASE_OK && !loading.failed)
         code = report_collectives_load(data, error);
-    LOAD(node_time);
+    if (code == BASE_OK && !loading.failed)
+        code = profile_each_node_time(profile, report_take_node_time, &loading, error);
     LOAD(path);
 #undef LOAD
     base_array_fini(&loading.graph_launches);
     if (code == BASE_OK && !loading.failed) {
-        add_graph_nodes(data);
+        report_add_graph_nodes(data);
         report_end_failures(data);
         loading.failed |= !report_label_objects(data);
         report_mark_holders(data);
