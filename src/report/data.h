@@ -278,6 +278,10 @@ const struct report_graph *report_graph_of(const struct report_data *data, uint6
 // Python.
 const struct profile_frame *report_place(const struct report_data *data, uint32_t path);
 void report_put_place(const struct report_data *data, uint32_t path, struct base_buf *out);
+// Returns the call path at which a finding is placed: that of its call, or if nothing in it is the
+// user's, as where Python's interpreter frees a tensor at its end, that of another call of the
+// finding, or of the object's allocation. 0: none.
+uint32_t report_finding_path(const struct report_data *data, const struct analyze_finding *finding);
 // Returns whether the frame is one of Python's interpreter, or of ctypes: it says nothing that the
 // Python frames around it do not.
 bool report_is_interpreter(const struct report_data *data, const struct profile_frame *frame);

@@ -97,7 +97,7 @@ void report_put_finding_place(const struct report_data *data, const struct analy
 {
     const struct analyze_line line = analyze_line_at(finding);
     if (!line.file) {
-        report_put_place(data, finding->path, out);
+        report_put_place(data, report_finding_path(data, finding), out);
         return;
     }
     report_put_text(out, line.file);

@@ -114,7 +114,7 @@ static void put_row(struct github *github, const struct analyze_finding *finding
         if (frame.line)
             base_buf_printf(text, ":%u", frame.line);
     } else {
-        report_put_place(github->data, finding->path, text);
+        report_put_place(github->data, report_finding_path(github->data, finding), text);
     }
     put_cell(github, row);
     if (finding->peak_bytes)

@@ -325,8 +325,8 @@ static void put_finding(struct report_parting *of, const struct analyze_finding 
     const struct report_data *data = &of->data;
     const struct report_object *object = report_find_object(data, finding->object);
     const struct analyze_line line = analyze_line_at(finding);
-    const struct profile_frame *frame =
-        line.file || !finding->path ? NULL : report_place(data, finding->path);
+    const uint32_t path = report_finding_path(data, finding);
+    const struct profile_frame *frame = line.file || !path ? NULL : report_place(data, path);
     const char *kernel = finding->kernel ? report_kernel_name(data, finding->kernel) : NULL;
     struct base_buf place = {0}, message = {0}, suggestion = {0}, brief = {0}, remedy = {0};
     report_put_finding_place(data, finding, &place);
@@ -337,7 +337,7 @@ static void put_finding(struct report_parting *of, const struct analyze_finding 
         [JOB_FINDINGS_pattern] = job_text(analyze_pattern_word(finding->pattern)),
         [JOB_FINDINGS_identity] = job_number(identity->hash),
         [JOB_FINDINGS_ordinal] = job_number(identity->ordinal),
-        [JOB_FINDINGS_path] = job_path(report_parting_place(of, finding->path)),
+        [JOB_FINDINGS_path] = job_path(report_parting_place(of, path)),
         [JOB_FINDINGS_place] = job_text(text_of(of, &place)),
         [JOB_FINDINGS_file] = job_text(line.file ? line.file
                                        : frame   ? frame->file

@@ -291,6 +291,30 @@ const struct profile_frame *report_place(const struct report_data *data, uint32_
     return place_of(data, report_path_of(data, path));
 }
 
+static bool has_user(const struct report_data *data, uint32_t number)
+{
+    const struct report_path *path = report_path_of(data, number);
+    for (uint32_t i = 0; path && i < path->frame_count; i++) {
+        if (is_user(data, &path->frames[i]))
+            return true;
+    }
+    return false;
+}
+
+uint32_t report_finding_path(const struct report_data *data, const struct analyze_finding *finding)
+{
+    const struct report_object *object = report_find_object(data, finding->object);
+    const uint32_t paths[] = {finding->path, finding->other_path, finding->last_path,
+                              object ? object->path : 0};
+    const struct report_path *path = report_path_of(data, finding->path);
+    const bool is_known = path && path->frame_count;
+    for (size_t i = 0; is_known && i < sizeof(paths) / sizeof(paths[0]); i++) {
+        if (has_user(data, paths[i]))
+            return paths[i];
+    }
+    return finding->path;
+}
+
 void report_put_place(const struct report_data *data, uint32_t path, struct base_buf *out)
 {
     const struct profile_frame *frame = report_place(data, path);

@@ -76,7 +76,8 @@ bool report_finding_frame(const struct report_data *data, const struct analyze_f
                           const char *root, struct profile_frame *frame)
 {
     const struct analyze_line line = analyze_line_at(finding);
-    const struct profile_frame *call = report_source_frame(data, finding->path, root);
+    const struct profile_frame *call =
+        report_source_frame(data, report_finding_path(data, finding), root);
     if (line.file && (!call || is_under(line.file, root) || !is_under(call->file, root)))
         *frame = (struct profile_frame){.file = line.file,
                                         .line = line.line,

@@ -66,10 +66,11 @@ static void put_where(const struct report_data *data, const struct analyze_findi
         report_put_text(out, slash ? slash + 1 : line.file);
         base_buf_printf(out, ":%u", line.line);
     }
-    report_put_trace(data, finding->path, &trace);
+    const uint32_t path = report_finding_path(data, finding);
+    report_put_trace(data, path, &trace);
     if (trace.length && report_text_width(trace.text) > width) {
         trace.length = 0;
-        report_put_user_trace(data, finding->path, &trace);
+        report_put_user_trace(data, path, &trace);
     }
     if (trace.length)
         base_buf_printf(out, "%s%s", out->length ? " < " : "", trace.text);

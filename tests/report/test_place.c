@@ -46,6 +46,44 @@ static void a_wrapper_that_several_lines_call_is_placed_where_it_is_called(void 
     check_place(frames, 2, "a.cu:20");
 }
 
+static uint64_t pointer(const void *to)
+{
+    return (uint64_t)(uintptr_t)to;
+}
+
+// A tensor that Python's interpreter frees when it ends is freed by no line.
+static void a_finding_is_placed_where_the_user_has_code(void **state)
+{
+    (void)state;
+    struct report_data data = {0};
+    struct profile_frame frames[][1] = {{{.function = "Py_FinalizeEx", .image = 3, .offset = 1}},
+                                        {{.function = "start_thread", .image = 1, .offset = 2}},
+                                        {frame_of("keep", "kept.py", 12)}};
+    frames[2][0].python = true;
+    const struct report_path paths[] = {{frames[0], 1}, {frames[1], 1}, {frames[2], 1}};
+    *base_map_put(&data.images, 3, NULL) = pointer("/usr/bin/python3.11");
+    for (uint32_t i = 0; i < 3; i++)
+        *base_map_put(&data.paths, i + 1, NULL) = pointer(&paths[i]);
+    struct report_object *object = base_array_push(&data.objects);
+    assert_non_null(object);
+    *object = (struct report_object){.number = 7, .path = 3};
+    struct analyze_finding finding = {.path = 1, .other_path = 2, .object = 7};
+    assert_int_equal(report_finding_path(&data, &finding), 3);
+    finding.last_path = 3;
+    object->path = 1;
+    assert_int_equal(report_finding_path(&data, &finding), 3);
+    finding.last_path = 0;
+    assert_int_equal(report_finding_path(&data, &finding), 1); // nothing is the user's
+    frames[0][0].image = 1;                                    // the program itself
+    object->path = 3;
+    assert_int_equal(report_finding_path(&data, &finding), 1);
+    finding.path = 0; // it has no call
+    assert_int_equal(report_finding_path(&data, &finding), 0);
+    base_map_fini(&data.images);
+    base_map_fini(&data.paths);
+    base_array_fini(&data.objects);
+}
+
 static void a_function_that_one_line_calls_is_no_wrapper(void **state)
 {
     (void)state;
@@ -101,6 +139,7 @@ static void wrappers_are_known_without_lines(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_finding_is_placed_where_the_user_has_code),
         cmocka_unit_test(a_wrapper_that_several_lines_call_is_placed_where_it_is_called),
         cmocka_unit_test(a_function_that_one_line_calls_is_no_wrapper),
         cmocka_unit_test(a_function_with_several_calls_is_no_wrapper),
