@@ -20,6 +20,18 @@ async function open(file) {
   await page.waitForSelector(".row");
   return page;
 }
+// What a click changes is drawn a moment later, on a busy machine after many.
+async function eventually(check) {
+  for (let tries = 0; tries < 100; tries++) {
+    try {
+      return await check();
+    } catch (error) {
+      if (!(error instanceof assert.AssertionError)) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+  return check();
+}
 const rows = (page) => page.locator(".row").allInnerTexts();
 const heat = (page, row, cell) => page.locator(".row").nth(row).locator(".number").nth(cell).evaluate((element) => Number(/,\s*([\d.]+)\)$/.exec(getComputedStyle(element).backgroundColor)?.[1] ?? 1));
 const words = (text) => text.replace(/\s+/g, " ").trim();
@@ -31,18 +43,19 @@ assert.ok((await rows(page)).length < 100);
 assert.match(words((await rows(page))[0]), /^rank 0 node0 73\.0 MiB 520\.0 us 130\.0 us 1$/);
 // The rank with the most memory comes first when sorted, is the hottest, and links to its own page.
 await page.getByRole("button", { name: "Peak" }).click();
-assert.match(words((await rows(page))[0]), /^rank 150 node37 137\.0 MiB .* page$/);
+await eventually(async () => assert.match(words((await rows(page))[0]), /^rank 150 node37 137\.0 MiB .* page$/));
 assert.equal(await heat(page, 0, 0), 0.75);
 assert.equal(await heat(page, 1, 0), 0);
 assert.equal(await page.locator(".row a").first().getAttribute("href"), "rank-00150.html");
 assert.equal(await page.locator(".row a").count(), 1);
 // So is the one that waits.
 await page.getByRole("button", { name: "Waiting" }).click();
-assert.match(words((await rows(page))[0]), /^rank 2 node0 73\.0 MiB 520\.0 us 1\.3 ms 1$/);
+await eventually(async () => assert.match(words((await rows(page))[0]), /^rank 2 node0 73\.0 MiB 520\.0 us 1\.3 ms 1$/));
 // A click shows the numbers of one rank, beside the means.
 await page.locator(".row").first().click();
-const detail = words(await page.locator("aside").innerText());
-assert.match(detail, /^rank 2 on node0, peak 73\.0 MiB, GPU time 520\.0 us, waiting 1\.3 ms/);
+const aside = async (page) => words(await page.locator("aside").innerText());
+await eventually(async () => assert.match(await aside(page), /^rank 2 on node0, peak 73\.0 MiB, GPU time 520\.0 us, waiting 1\.3 ms/));
+const detail = await aside(page);
 assert.match(detail, /kernel_1 7 7 140\.0 us 140\.0 us/);
 assert.match(detail, /cuStreamSynchronize at stencil\.cu:60 13 13 1\.3 ms 135\.8 us/);
 assert.match(detail, /Collectives times mean bytes mean ncclAllReduce of float32 among 200 ranks at stencil\.cu:100 13 13 26\.0 MiB 26\.0 MiB /);
@@ -50,14 +63,14 @@ assert.match(detail, /Ranges of NVTX times mean time mean range exchange 13 13 1
 assert.match(detail, /unused-allocation at stencil\.cu:30/);
 assert.equal(new URL(page.url()).hash, "#rank%202");
 await page.keyboard.press("ArrowDown");
-assert.notEqual(new URL(page.url()).hash, "#rank%202");
+await eventually(async () => assert.notEqual(new URL(page.url()).hash, "#rank%202"));
 // Findings and differences are those of the report.
 const sections = words(await page.locator("section").innerText());
 for (const finding of report.findings.filter(({ worthwhile }) => worthwhile)) assert.ok(sections.includes(finding.message));
 assert.ok(sections.includes("field` at stencil.cu:10, at the peak: rank 150 128.0 MiB; median 64.0 MiB"));
 await page.getByRole("button", { name: "rank 150" }).first().click();
-assert.match(words(await page.locator("aside").innerText()), /^rank 150 .* The page of this rank/);
-assert.equal(await page.locator('.row[aria-selected="true"]').count(), 1);
+await eventually(async () => assert.match(await aside(page), /^rank 150 .* The page of this rank/));
+await eventually(async () => assert.equal(await page.locator('.row[aria-selected="true"]').count(), 1));
 // The address names the rank.
 await page.goto(`file://${folder}/job.html#rank%207`);
 await page.reload();
