@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "calls.h"
+#include "clone.h"
 #include "plan.h"
 
 static const char buffer_function[] = "__cudaCDP2GetParameterBufferV2";
@@ -252,13 +253,8 @@ void instrument_limit_child(struct instrument_work *work, struct ptx_function *h
         if (ptx_function_attr(head, set[i]))
             return;
     }
-    struct ptx_attr *attrs =
-        base_new_array(&work->scratch, struct ptx_attr, (size_t)head->attr_count + 1);
-    for (uint32_t i = 0; i < head->attr_count; i++)
-        attrs[i] = head->attrs[i];
-    attrs[head->attr_count++] =
-        (struct ptx_attr){.name = ".maxntid", .values = {1024, 1, 1}, .count = 3};
-    head->attrs = attrs;
+    instrument_add_attr(work, head,
+                        (struct ptx_attr){.name = ".maxntid", .values = {1024, 1, 1}, .count = 3});
 }
 
 // Writes `to`, an array of 12 bytes, from `from`.

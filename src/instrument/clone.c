@@ -37,6 +37,17 @@
 #include "word_sites.h"
 #include "words.h"
 
+void instrument_add_attr(struct instrument_work *work, struct ptx_function *head,
+                         struct ptx_attr attr)
+{
+    struct ptx_attr *attrs =
+        base_new_array(&work->scratch, struct ptx_attr, (size_t)head->attr_count + 1);
+    for (uint32_t i = 0; i < head->attr_count; i++)
+        attrs[i] = head->attrs[i];
+    attrs[head->attr_count++] = attr;
+    head->attrs = attrs;
+}
+
 // Limits the registers of the clone if the program has not limited those of the kernel: probes must
 // not need many more.
 static void limit_registers(struct instrument_work *work, const struct instrument_body *body,
@@ -46,21 +57,13 @@ static void limit_registers(struct instrument_work *work, const struct instrumen
     if (!body->kernel || (!work->elements && !work->values && !work->requests &&
                           (work->light || !body->kernel->looks)))
         return;
-    for (uint32_t i = 0; i < head->attr_count; i++) {
-        if (strcmp(head->attrs[i].name, ".maxnreg") == 0 ||
-            strcmp(head->attrs[i].name, ".minnctapersm") == 0)
-            return;
-    }
+    if (ptx_function_attr(head, ".maxnreg") || ptx_function_attr(head, ".minnctapersm"))
+        return;
     const uint32_t limit = instrument_register_limit(work, body);
     if (!limit || (!work->elements && !work->values && !work->requests && limit > FEW))
         return;
-    struct ptx_attr *attrs =
-        base_new_array(&work->scratch, struct ptx_attr, (size_t)head->attr_count + 1);
-    for (uint32_t i = 0; i < head->attr_count; i++)
-        attrs[i] = head->attrs[i];
-    attrs[head->attr_count++] =
-        (struct ptx_attr){.name = ".maxnreg", .values = {limit}, .count = 1};
-    head->attrs = attrs;
+    instrument_add_attr(work, head,
+                        (struct ptx_attr){.name = ".maxnreg", .values = {limit}, .count = 1});
 }
 
 // declares: nothing follows, and ptxas then takes no attributes of a kernel.

@@ -5,6 +5,10 @@
 
 #include "work.h"
 
+// Adds an attribute to the head of a clone, which has its own copy of the head.
+void instrument_add_attr(struct instrument_work *work, struct ptx_function *head,
+                         struct ptx_attr attr);
+
 // Appends the clone to work->out.
 void instrument_emit_clone(struct instrument_work *work, struct instrument_body *body);
 

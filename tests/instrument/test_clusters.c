@@ -94,7 +94,7 @@ static void generic_addresses_may_be_of_any_block(void **state)
           "ld.u32 %r7, [%d2]; st.global.u32 [%b+1024], %r7;\n");
 }
 
-static void asynchronous_operations_are_told_apart(void **state)
+static void asynchronous_operations_are_distinguished(void **state)
 {
     (void)state;
     EXACT("setp.eq.u32 %c0, %x, 0; @%c0 mbarrier.init.shared::cta.b64 [barrier], 1;\n"
@@ -130,9 +130,9 @@ static void errors_are_detected(void **state)
                          "ld.shared.u32 %r5, [%w]; st.global.u32 [%b], %r5;\n"
                          "st.global.u32 [%a], %r5;\n"));
     for (size_t i = 0; i < sizeof(spoils) / sizeof(*spoils); i++) {
-        char *told = NULL;
+        char *said = NULL;
         size_t length;
-        FILE *complaints = open_memstream(&told, &length);
+        FILE *complaints = open_memstream(&said, &length);
         const struct oracle_level level = {.facts = INSTRUMENT_ELEMENTS | INSTRUMENT_COUNTS,
                                            .shift = 2,
                                            .workers = 2,
@@ -140,7 +140,7 @@ static void errors_are_detected(void **state)
         assert_false(oracle_holds(&test, &level, 1, complaints));
         fclose(complaints);
         assert_true(length > 0);
-        free(told);
+        free(said);
     }
 }
 
@@ -163,7 +163,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_of_other_blocks_is_no_object),
         cmocka_unit_test(generic_addresses_may_be_of_any_block),
-        cmocka_unit_test(asynchronous_operations_are_told_apart),
+        cmocka_unit_test(asynchronous_operations_are_distinguished),
         cmocka_unit_test(barriers_between_diverged_lanes_stay_in_order),
         cmocka_unit_test(errors_are_detected),
         cmocka_unit_test(what_other_blocks_do_in_shared_memory_is_named),

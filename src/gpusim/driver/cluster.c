@@ -119,10 +119,13 @@ static unsigned active_clusters(const struct driver_function *function, const ui
                    larger * ((most + 2) / blocks));
 }
 
-static CUresult read_config(const struct driver_function *function, const CUlaunchConfig *config,
-                            uint32_t size[3], unsigned *threads)
+// Reads the arguments of a question about the clusters of a configuration. answer: where it goes.
+static CUresult read_question(const struct driver_function *function, const CUlaunchConfig *config,
+                              const int *answer, uint32_t size[3], unsigned *threads)
 {
     uint32_t asked[3] = {0};
+    DRIVER_REJECT(!function, CUDA_ERROR_INVALID_HANDLE);
+    DRIVER_REJECT(!answer || !config, CUDA_ERROR_INVALID_VALUE);
     for (unsigned i = 0; i < config->numAttrs; i++) {
         const CUlaunchAttribute *attribute = &config->attrs[i];
         if (attribute->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
@@ -146,10 +149,8 @@ CUresult cuOccupancyMaxActiveClusters(int *numClusters, CUfunction func,
     DRIVER_BEGIN();
     uint32_t size[3];
     unsigned threads;
-    struct driver_function *function = driver_function_of(func);
-    DRIVER_REJECT(!function, CUDA_ERROR_INVALID_HANDLE);
-    DRIVER_REJECT(!numClusters || !config, CUDA_ERROR_INVALID_VALUE);
-    DRIVER_TRY(read_config(function, config, size, &threads));
+    const struct driver_function *function = driver_function_of(func);
+    DRIVER_TRY(read_question(function, config, numClusters, size, &threads));
     DRIVER_REJECT(!has_clusters(function) && volume(size) > 1, CUDA_ERROR_NOT_SUPPORTED);
     DRIVER_REJECT(volume(size) > most_blocks(function) || differs(function, size),
                   CUDA_ERROR_INVALID_CLUSTER_SIZE);
@@ -164,10 +165,8 @@ CUresult cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction func,
     DRIVER_BEGIN();
     uint32_t size[3];
     unsigned threads;
-    struct driver_function *function = driver_function_of(func);
-    DRIVER_REJECT(!function, CUDA_ERROR_INVALID_HANDLE);
-    DRIVER_REJECT(!clusterSize || !config, CUDA_ERROR_INVALID_VALUE);
-    DRIVER_TRY(read_config(function, config, size, &threads));
+    const struct driver_function *function = driver_function_of(func);
+    DRIVER_TRY(read_question(function, config, clusterSize, size, &threads));
     size[1] = size[2] = 1;
     size[0] = has_clusters(function) ? most_blocks(function) : 1;
     while (size[0] && !active_clusters(function, size, threads, config->sharedMemBytes))

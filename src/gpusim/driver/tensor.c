@@ -88,6 +88,7 @@ static CUresult check_modes(const struct tensor_description *tensor)
 static CUresult put_tensor(const struct tensor_description *tensor, struct sim_tensor_map *map)
 {
     static const uint8_t slices[] = {0, 16, 32}; // by CUtensorMapInterleave
+    DRIVER_TRY(check_device(tensor->type));
     DRIVER_TRY(check_modes(tensor));
     map->magic = SIM_TENSOR_MAGIC;
     map->type = types[tensor->type].type;
@@ -153,7 +154,6 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *tensorMap, CUtensorMapDataType tens
         oobFill};
     struct sim_tensor_map map = {.mode = SIM_TENSOR_TILED};
     DRIVER_TRY(check_map(tensorMap));
-    DRIVER_TRY(check_device(tensorDataType));
     DRIVER_REJECT(!tensorRank || tensorRank > SIM_TENSOR_RANK || !boxDim, CUDA_ERROR_INVALID_VALUE);
     DRIVER_TRY(put_tensor(&tensor, &map));
     for (unsigned i = 0; i < tensorRank; i++) {
@@ -199,7 +199,6 @@ CUresult cuTensorMapEncodeIm2col(CUtensorMap *tensorMap, CUtensorMapDataType ten
         oobFill};
     struct sim_tensor_map map = {.mode = SIM_TENSOR_IM2COL};
     DRIVER_TRY(check_map(tensorMap));
-    DRIVER_TRY(check_device(tensorDataType));
     DRIVER_REJECT(tensorRank < LEAST_PIXEL_RANK || tensorRank > SIM_TENSOR_RANK,
                   CUDA_ERROR_INVALID_VALUE);
     DRIVER_TRY(put_tensor(&tensor, &map));

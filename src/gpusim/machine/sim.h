@@ -218,10 +218,10 @@ enum sim_fault_kind {
     SIM_FAULT_INSTRUCTION, // cudaErrorIllegalInstruction
     SIM_FAULT_SPACE,       // an address in the wrong space: cudaErrorInvalidAddressSpace
     SIM_FAULT_PC,          // an indirect branch outside its table: cudaErrorInvalidPc
-    SIM_FAULT_CLUSTER,     // a block that the cluster has not, or no more: cudaErrorLaunchFailure
-    SIM_FAULT_STACK,       // recursion too deep: cudaErrorIllegalAddress, as on an H200
-    SIM_FAULT_DEADLOCK,    // all threads wait for one another: cudaErrorLaunchTimeout
-    SIM_FAULT_NO_MEMORY,   // the host ran out of memory
+    SIM_FAULT_CLUSTER,   // a block that has ended or is not in the cluster: cudaErrorLaunchFailure
+    SIM_FAULT_STACK,     // recursion too deep: cudaErrorIllegalAddress, as on an H200
+    SIM_FAULT_DEADLOCK,  // all threads wait for one another: cudaErrorLaunchTimeout
+    SIM_FAULT_NO_MEMORY, // the host ran out of memory
 };
 
 struct sim_fault {

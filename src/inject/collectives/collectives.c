@@ -38,7 +38,7 @@ struct communicator {
     const void *handle;
     uint32_t number;
     int32_t rank, ranks; // -1: unknown
-    bool asked;          // NCCL has told what it can tell of it
+    bool asked;          // NCCL was asked, and need not be asked again
 };
 
 // All communicators of the process that exist.
@@ -107,25 +107,25 @@ static struct communicator make(const void *handle, int rank, int ranks)
     return set(handle, rank, ranks, false);
 }
 
-// The functions of NCCL that tell of a communicator, in the library of another of its functions.
-struct telling {
+// The functions of NCCL that describe a communicator, in the library of another of its functions.
+struct queries {
     const void *beside;
     int (*count)(const void *comm, int *ranks);
     int (*user_rank)(const void *comm, int *rank);
 };
 
-static int find_telling(struct dl_phdr_info *info, size_t bytes, void *user)
+static int find_queries(struct dl_phdr_info *info, size_t bytes, void *user)
 {
-    struct telling *telling = user;
-    const uint64_t at = (uint64_t)(uintptr_t)telling->beside - info->dlpi_addr;
+    struct queries *queries = user;
+    const uint64_t at = (uint64_t)(uintptr_t)queries->beside - info->dlpi_addr;
     (void)bytes;
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
         if (header->p_type != PT_LOAD || at - header->p_vaddr >= header->p_memsz)
             continue;
-        telling->count = (__typeof__(telling->count))util_definition(info, "ncclCommCount");
-        telling->user_rank =
-            (__typeof__(telling->user_rank))util_definition(info, "ncclCommUserRank");
+        queries->count = (__typeof__(queries->count))util_definition(info, "ncclCommCount");
+        queries->user_rank =
+            (__typeof__(queries->user_rank))util_definition(info, "ncclCommUserRank");
         return 1;
     }
     return 0;
@@ -137,15 +137,15 @@ static struct communicator ask(struct communicator known, const void *function)
 {
     if (!known.handle || known.asked || (known.rank >= 0 && known.ranks >= 0))
         return known;
-    struct telling telling = {.beside = function};
-    dl_iterate_phdr(find_telling, &telling);
+    struct queries queries = {.beside = function};
+    dl_iterate_phdr(find_queries, &queries);
     int rank = -1, ranks = -1;
-    if (!telling.count || telling.count(known.handle, &ranks) != 0)
+    if (!queries.count || queries.count(known.handle, &ranks) != 0)
         ranks = -1;
-    if (!telling.user_rank || telling.user_rank(known.handle, &rank) != 0)
+    if (!queries.user_rank || queries.user_rank(known.handle, &rank) != 0)
         rank = -1;
     const bool sound = ranks > 0 && rank >= 0 && rank < ranks;
-    const bool later = !sound && telling.count && telling.user_rank; // it may not be ready yet
+    const bool later = !sound && queries.count && queries.user_rank; // it may not be ready yet
     return set(known.handle, sound ? rank : -1, sound ? ranks : -1, !later);
 }
 

@@ -59,7 +59,7 @@ static const char kernels[] =
     "setp.eq.u32 %q0, %r0, 1; @%q0 exit; " SYNC "nanosleep.u32 1000000;\n"
     "mapa.shared::cluster.u32 %r1, w, 1; ld.shared::cluster.u32 %r2, [%r1];\n"
     "st.global.u32 [%a0], %r2; ret; }\n"
-    // An address of another block in an instruction for the own one.
+    // An address of another block in an instruction for the block's own memory.
     ".visible .entry other(.param .u64 p) .reqnctapercluster 2 " BEGIN
     "xor.b32 %r3, %r0, 1; mapa.shared::cluster.u32 %r1, w, %r3; ld.shared::cta.u32 %r2, [%r1];\n"
     "st.global.u32 [%a0], %r2; " SYNC "ret; }\n"
