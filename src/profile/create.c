@@ -16,6 +16,8 @@
 #include "sweep.h"
 #include "writer.h"
 
+enum { MOST_NAMES = 1000 }; // that are tried for a new file
+
 static const char *const leftovers[] = {"-wal", "-shm", "-journal"};
 
 // --- Locks of recorders --------------------------------------------------------------------------
@@ -35,26 +37,66 @@ static bool is_file_at(int file, const char *path)
            held.st_ino == named.st_ino;
 }
 
-// Creates the file that becomes the profile and locks it. Messages name `path`.
+// Creates a file beside the profile and locks it. Returns false with errno if another process has
+// the name: one in another container with the same number, or one that took the file for that of a
+// killed recorder before it was locked, and will remove it.
+static bool make_locked(struct profile_place *place, const char *name)
+{
+    const int file = open(name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
+    if (file < 0)
+        return false;
+    if (lock(file) == TAKEN || !is_file_at(file, name)) {
+        close(file);
+        errno = EEXIST;
+        return false;
+    }
+    place->lock = file;
+    return true;
+}
+
+static enum base_code make_empty(struct profile_place *place, const char *path,
+                                 struct base_error *error)
+{
+    struct base_buf name = {0};
+    bool made = false;
+    errno = EEXIST;
+    for (unsigned attempt = 0; attempt < MOST_NAMES && !made && errno == EEXIST; attempt++) {
+        base_buf_clear(&name);
+        profile_plain_path(&name, place->path);
+        base_buf_printf(&name, PROFILE_NEW_SUFFIX "%d", (int)gettid());
+        if (attempt)
+            base_buf_printf(&name, "%03u", attempt);
+        if (name.failed)
+            break;
+        made = make_locked(place, name.text);
+    }
+    if (made) {
+        place->made = name.text;
+        return BASE_OK;
+    }
+    enum base_code code =
+        name.failed ? base_no_memory(error)
+        : errno == ENAMETOOLONG
+            ? base_fail(error, BASE_IO, "the name is too long: %s", path)
+            : base_fail(error, BASE_IO, "cannot write %s: %s", path, strerror(errno));
+    base_buf_fini(&name);
+    return code;
+}
+
+// Creates the file that becomes the profile. Messages name `path`.
 static enum base_code make_new(struct profile_place *place, const char *path,
                                struct base_error *error)
 {
-    const char *name = place->made;
-    do { // another process that removes dead files may hold the lock for a moment
-        if (place->lock >= 0)
-            close(place->lock);
-        place->lock = open(name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
-        BASE_RETURN_IF(place->lock < 0 && errno == ENAMETOOLONG, error, BASE_IO,
-                       "the name is too long: %s", path);
-        BASE_RETURN_IF(place->lock < 0, error, BASE_IO, "cannot write %s: %s", path,
-                       strerror(errno));
-    } while (lock(place->lock) == TAKEN || !is_file_at(place->lock, name));
+    enum base_code code = make_empty(place, path, error);
+    if (code != BASE_OK)
+        return code;
     sqlite3 *db = NULL;
-    int result = sqlite3_open_v2(name, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+    int result =
+        sqlite3_open_v2(place->made, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
     if (result == SQLITE_OK)
         result = profile_fill(db);
-    enum base_code code =
-        result == SQLITE_OK ? BASE_OK : profile_sqlite_fail(db, result, "write", path, error);
+    if (result != SQLITE_OK)
+        code = profile_sqlite_fail(db, result, "write", path, error);
     sqlite3_close(db);
     return code;
 }
@@ -197,19 +239,11 @@ enum base_code profile_reserve(const char *path, bool overwrite, struct profile_
     made->lock = made->old_lock = -1;
     made->path = follow_links(path, error);
     enum base_code code = made->path ? check_kind(made->path, path, error) : BASE_IO;
-    struct base_buf name = {0};
-    if (code == BASE_OK) {
-        profile_plain_path(&name, made->path);
-        base_buf_printf(&name, PROFILE_NEW_SUFFIX "%d", (int)gettid());
-        made->made = name.text;
-        if (name.failed)
-            code = base_no_memory(error);
-        else
-            profile_sweep(made->path);
-    }
     // The profile is created completely now, so that errors show: permissions, space, long names.
-    if (code == BASE_OK)
+    if (code == BASE_OK) {
+        profile_sweep(made->path);
         code = make_new(made, path, error);
+    }
     if (code == BASE_OK)
         code = hold_name(made, overwrite, taken, error);
     if (code == BASE_OK)

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "profile/sweep.h"
 #include "sample.h"
 
 static void put_file(const char *suffix, const char *text)
@@ -142,6 +143,83 @@ static void what_an_older_profile_left_is_not_taken_for_ours(void **state)
     check_query(profile, "SELECT count(*) FROM v_notes", "0\n");
     check_query(profile, "PRAGMA integrity_check", "ok\n");
     profile_close(profile);
+}
+
+// The program of another container, or one that is about to remove the file, has the name.
+static void a_temporary_name_that_is_used_is_left_alone(void **state)
+{
+    (void)state;
+    struct base_error error = {0};
+    char suffix[32];
+    snprintf(suffix, sizeof(suffix), PROFILE_NEW_SUFFIX "%d", (int)gettid());
+    put_file(suffix, "");
+    char name[128];
+    snprintf(name, sizeof(name), "%s%s", test_path, suffix);
+    const int others = open(name, O_RDWR);
+    assert_true(profile_lock(others));
+    put_file("", "old");
+    struct profile_place *place = NULL;
+    bool taken = true;
+    check_good(profile_reserve(test_path, true, &place, &taken, &error), &error);
+    assert_false(taken);
+    assert_int_equal(files_in_folder(), 3);
+    profile_release(place);
+    assert_true(is_there(suffix));
+    assert_int_equal(files_in_folder(), 2);
+    close(others);
+    // Nobody uses it now.
+    check_good(profile_reserve(test_path, true, &place, &taken, &error), &error);
+    profile_release(place);
+    assert_false(is_there(suffix));
+}
+
+enum { RESERVERS = 2, SWEEPERS = 2, RESERVED = 1000 };
+
+// Reserves the name often; another process may have it, but nothing else may fail.
+static int reserve_often(void)
+{
+    unsigned had = 0;
+    for (unsigned i = 0; i < RESERVED; i++) {
+        struct base_error error = {0};
+        struct profile_place *place;
+        bool taken;
+        const enum base_code code = profile_reserve(test_path, true, &place, &taken, &error);
+        if (code != BASE_OK && !taken) {
+            fprintf(stderr, "%s\n", error.text[0]);
+            return 1;
+        }
+        had += code == BASE_OK;
+        profile_release(place);
+    }
+    return had ? 0 : 2;
+}
+
+static void those_that_sweep_do_not_disturb_those_that_reserve(void **state)
+{
+    (void)state;
+    pid_t reservers[RESERVERS], sweepers[SWEEPERS];
+    put_file("", "old");
+    for (unsigned i = 0; i < SWEEPERS; i++) {
+        sweepers[i] = fork();
+        while (sweepers[i] == 0) // until it is killed
+            profile_sweep(test_path);
+    }
+    for (unsigned i = 0; i < RESERVERS; i++) {
+        reservers[i] = fork();
+        if (reservers[i] == 0)
+            _exit(reserve_often());
+    }
+    int results[RESERVERS];
+    for (unsigned i = 0; i < RESERVERS; i++)
+        assert_int_equal(waitpid(reservers[i], &results[i], 0), reservers[i]);
+    for (unsigned i = 0; i < SWEEPERS; i++) {
+        kill(sweepers[i], SIGKILL);
+        waitpid(sweepers[i], NULL, 0);
+    }
+    for (unsigned i = 0; i < RESERVERS; i++)
+        assert_int_equal(results[i], 0);
+    profile_sweep(test_path);
+    assert_int_equal(files_in_folder(), 1);
 }
 
 static void places_that_cannot_be_written_are_named(void **state)
@@ -345,6 +423,8 @@ int main(void)
         TEST(views_are_those_that_sqlite_makes),
         TEST(an_old_file_stays_unless_it_may_be_replaced),
         TEST(what_an_older_profile_left_is_not_taken_for_ours),
+        TEST(a_temporary_name_that_is_used_is_left_alone),
+        TEST(those_that_sweep_do_not_disturb_those_that_reserve),
         TEST(places_that_cannot_be_written_are_named),
         TEST(names_that_mean_something_to_sqlite_are_names),
         TEST(a_reader_sees_one_moment_of_a_profile_that_grows),
