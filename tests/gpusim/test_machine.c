@@ -445,6 +445,79 @@ static void warps_run_side_by_side_again_after_a_barrier(void **state)
     assert_int_equal(fixture->memory[0], 1);
 }
 
+// Lanes reach the block's shared memory, their stacks, parameters and an object by generic
+// addresses: each its own place of 8 bytes, or all the same one, with all lanes or some.
+static void generic_addresses_reach_every_space(void **state)
+{
+    struct fixture *fixture = *state;
+    static const char *const places[] = {
+        "mov.u64 %b, s; cvta.shared.u64 %b, %b;",
+        "mov.u64 %b, l; cvta.local.u64 %b, %b;",
+        "add.s64 %b, %a, 8192;",
+        "mov.b64 %b, p; cvta.param.u64 %b, %b; mov.u64 %s, 0;",
+    };
+    static const char *const types[] = {"u8", "s8", "u16", "s16", "u32", "s32", "u64", "b64"};
+    char text[2048];
+    for (unsigned i = 0; i < 4 * 8 * 4; i++) {
+        const unsigned place = i / 32, type = i / 4 % 8, bits = 8u << type / 2;
+        const bool own = i & 1, some = i & 2;
+        snprintf(text, sizeof(text),
+                 HEAD
+                 ".entry k(.param .u64 p) { .reg .b32 %%t; .reg .b64 %%a, %%b, %%s, %%v, %%o;\n"
+                 ".reg .pred %%q, %%w; .shared .align 8 .b8 s[256]; .local .align 8 .b8 l[256];\n"
+                 "ld.param.u64 %%a, [p]; mov.u32 %%t, %%tid.x; mul.wide.u32 %%o, %%t, 8;\n"
+                 "mov.u64 %%v, 0; mov.u64 %%s, 1; %s setp.ne.u64 %%w, %%s, 0;\n"
+                 "mul.lo.u64 %%s, %%o, %u; @!%%w mov.u64 %%s, 0; add.s64 %%b, %%b, %%s;\n"
+                 "mad.lo.u64 %%s, %%s, 0x1020304050607081, 0x8090a0b0c0d0e0f1;\n"
+                 "@%%w st.u64 [%%b], %%s; add.s64 %%o, %%o, %%a; setp.ge.u32 %%q, %%t, %u;\n"
+                 "@%%q ld.%s %%v, [%%b]; st.global.u64 [%%o], %%v; ret; }",
+                 places[place], own, some ? 13 : 0, types[type]);
+        assert_int_equal(run(fixture, text, 1, 32).kind, SIM_FAULT_NONE);
+        for (unsigned lane = 0; lane < 32; lane++) {
+            const uint64_t step = own ? lane * 8 : 0;
+            uint64_t wanted =
+                place == 3 ? (uintptr_t)fixture->memory
+                           : step * UINT64_C(0x1020304050607081) + UINT64_C(0x8090a0b0c0d0e0f1);
+            wanted = wanted << (64 - bits) >> (64 - bits);
+            if (types[type][0] == 's')
+                wanted = (uint64_t)((int64_t)(wanted << (64 - bits)) >> (64 - bits));
+            if (some && lane < 13)
+                wanted = 0;
+            uint64_t got;
+            memcpy(&got, &fixture->memory[(size_t)lane * 2], sizeof(got));
+            if (got != wanted)
+                fail_msg("%s, %s, %s%s, lane %u: %llx, not %llx", places[place], types[type],
+                         own ? "own" : "same", some ? ", some" : "", lane, (unsigned long long)got,
+                         (unsigned long long)wanted);
+        }
+    }
+}
+
+// Only the last lane's bytes are beyond the end.
+static void generic_addresses_beyond_a_space_are_found(void **state)
+{
+    struct fixture *fixture = *state;
+    static const char *const ends[] = {
+        "mov.u64 %b, s; cvta.shared.u64 %b, %b;", // 248 bytes for 32 lanes
+        "add.s64 %b, %a, 16136;",
+        "mov.b64 %b, p; cvta.param.u64 %b, %b; sub.s64 %b, %b, 240;",
+    };
+    char text[1024];
+    for (unsigned i = 0; i < 3; i++) {
+        snprintf(text, sizeof(text),
+                 HEAD ".entry k(.param .u64 p) { .reg .b32 %%t; .reg .b64 %%a, %%b, %%v, %%o;\n"
+                      ".reg .pred %%q; .shared .align 8 .b8 s[248];\n"
+                      "ld.param.u64 %%a, [p]; mov.u32 %%t, %%tid.x; mul.wide.u32 %%o, %%t, 8;\n"
+                      "%s add.s64 %%b, %%b, %%o; setp.ge.u32 %%q, %%t, 30;\n"
+                      "@%%q ld.u64 %%v, [%%b]; ret; }",
+                 ends[i]);
+        const struct sim_fault fault = run(fixture, text, 1, 32);
+        assert_int_equal(fault.kind, SIM_FAULT_ADDRESS);
+        if (!strstr(fault.text, "thread (31,0,0)"))
+            fail_msg("%s", fault.text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -469,6 +542,8 @@ int main(void)
         TEST(code_for_a_debugger_rounds_every_product),
         TEST(warps_of_a_block_run_side_by_side),
         TEST(warps_run_side_by_side_again_after_a_barrier),
+        TEST(generic_addresses_reach_every_space),
+        TEST(generic_addresses_beyond_a_space_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -375,6 +375,42 @@ each_lane(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
     return true;
 }
 
+static bool all_have(const struct sim_warp *warp, const struct sim_access *access, uint64_t address)
+{
+    uint64_t other = 0;
+    for (int i = 0; i < LANES; i++)
+        other |= (access->address[i] ^ address) & (uint64_t)(int64_t)(int32_t)warp->lanes[i];
+    return !other;
+}
+
+// Generic addresses outside the object that was seen last. Mostly all lanes have the same, or all
+// are in the block's shared memory, in the warp's stacks or in the kernel's parameters.
+static bool generic_lanes(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
+                          enum sim_access_kind kind, struct sim_access *access)
+{
+    const struct sim_block *block = warp->block;
+    const struct sim_run *launch = block->launch;
+    const int first = __builtin_ctz(warp->mask);
+    if (all_have(warp, access, access->address[first])) {
+        if (!generic_lane(warp, op, first, bytes, kind, access))
+            return false;
+        for (int i = 0; i < LANES; i++)
+            access->pointer[i] = access->pointer[first];
+        return true;
+    }
+    const bool good =
+        in_range(warp, (uintptr_t)block->shared, block->shared_bytes, bytes, access) ||
+        in_range(warp, (uintptr_t)warp->local, (uint64_t)LANES * launch->local_bytes, bytes,
+                 access) ||
+        (kind == ACCESS_LOAD && launch->params &&
+         in_range(warp, (uintptr_t)launch->params, launch->code->own_param_bytes, bytes, access));
+    if (!good)
+        return each_lane(warp, op, bytes, kind, access, generic_lane);
+    for (int i = 0; i < LANES; i++)
+        access->pointer[i] = (unsigned char *)(uintptr_t)access->address[i];
+    return true;
+}
+
 bool sim_access_given(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
                       enum sim_access_kind kind, struct sim_access *access)
 {
@@ -399,7 +435,8 @@ bool sim_access_given(struct sim_warp *warp, const struct sim_uop *op, uint32_t 
         warp->global_bytes += all_bytes;
     } else {
         bool global = op->space == PTX_SPACE_GLOBAL || op->space == PTX_SPACE_CONST;
-        good = each_lane(warp, op, bytes, kind, access, global ? global_lane : generic_lane);
+        good = global ? each_lane(warp, op, bytes, kind, access, global_lane)
+                      : generic_lanes(warp, op, bytes, kind, access);
         warp->global_bytes += global ? all_bytes : 0;
     }
     if (good && warp->logged)

@@ -45,19 +45,31 @@ static void put_lane(struct sim_warp *warp, slot to, int lane, uint64_t value, u
         ((lane_u32 *)target(warp, to))[lane] = mode & CUT16 ? (uint16_t)value : (uint32_t)value;
 }
 
+static inline __attribute__((always_inline)) void load_lanes(struct sim_warp *warp,
+                                                             const struct sim_access *access,
+                                                             slot to, size_t offset, unsigned bytes,
+                                                             bool is_signed, uint8_t mode)
+{
+    for (uint32_t left = warp->mask; left; left &= left - 1) {
+        const int i = __builtin_ctz(left);
+        put_lane(warp, to, i, read_value(access->pointer[i] + offset, bytes, is_signed), mode);
+    }
+}
+
 static enum sim_step load(struct sim_warp *warp, const struct sim_uop *op)
 {
     struct sim_access access;
     if (!sim_access_lanes(warp, op, (uint32_t)op->bytes * op->count, ACCESS_LOAD, &access))
         return STEP_STOP;
     for (unsigned k = 0; k < op->count; k++) {
-        slot to = op->count > 1 ? op->list[k] : op->d;
-        for (int i = 0; i < LANES; i++) {
-            if (warp->mask >> i & 1)
-                put_lane(warp, to, i,
-                         read_value(access.pointer[i] + (size_t)k * op->bytes, op->bytes,
-                                    op->mode & SIGNED),
-                         op->mode);
+        const slot to = op->count > 1 ? op->list[k] : op->d;
+        const size_t offset = (size_t)k * op->bytes;
+        const bool is_signed = op->mode & SIGNED;
+        switch (op->bytes) { // outside of the loops over lanes
+        case 1: load_lanes(warp, &access, to, offset, 1, is_signed, op->mode); break;
+        case 2: load_lanes(warp, &access, to, offset, 2, is_signed, op->mode); break;
+        case 4: load_lanes(warp, &access, to, offset, 4, is_signed, op->mode); break;
+        default: load_lanes(warp, &access, to, offset, 8, is_signed, op->mode);
         }
     }
     return STEP_NEXT;
