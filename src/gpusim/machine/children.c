@@ -149,10 +149,12 @@ bool sim_family_take(struct sim_family *family, struct sim_run **run, uint64_t *
             begin_task(family, task);
         if (task->kind != TASK_GRID) {
             pop_ready(family);
+            family->running++;
             unlock(family);
             sim_transfer_run(family, task);
             lock(family);
             part_ended(family, task);
+            family->running--;
             continue;
         }
         if (!task->run.tids && !sim_run_place(&task->run)) {
@@ -168,6 +170,7 @@ bool sim_family_take(struct sim_family *family, struct sim_run **run, uint64_t *
             family->blocks += task->run.block_total;
             task->run.objects = family->root->objects;
         }
+        family->running += task->run.cluster_blocks;
         if (*number + 1 == task->run.cluster_total)
             pop_ready(family);
     }
@@ -175,30 +178,25 @@ bool sim_family_take(struct sim_family *family, struct sim_run **run, uint64_t *
     return found;
 }
 
-void sim_family_begin(struct sim_run *run)
-{
-    if (run->task->parent)
-        atomic_fetch_add(&run->family->running, 1);
-}
-
 void sim_family_end(struct sim_run *run, bool waited)
 {
     struct sim_family *family = run->family;
-    if (run->task->parent)
-        atomic_fetch_sub(&family->running, 1);
-    if (waited)
-        atomic_fetch_sub(&family->waiting, 1);
+    const bool is_child = run->task->parent;
     // The run may be freed by another thread as soon as its last block has ended.
-    if (atomic_fetch_add(&run->done_blocks, 1) + 1 < run->block_total ||
-        atomic_load(&family->root->stop))
+    const bool is_last = atomic_fetch_add(&run->done_blocks, 1) + 1 >= run->block_total;
+    if (!is_child && !waited && (!is_last || atomic_load(&family->root->stop)))
         return;
     lock(family);
-    sim_streams_drop(run->task);
-    if (run->task->parent) {
-        free(run->tids);
-        run->tids = NULL;
+    if (is_last && !atomic_load(&family->root->stop)) {
+        sim_streams_drop(run->task);
+        if (is_child) {
+            free(run->tids);
+            run->tids = NULL;
+        }
+        part_ended(family, run->task);
     }
-    part_ended(family, run->task);
+    family->running -= is_child;
+    family->waiting -= waited;
     unlock(family);
 }
 
@@ -210,8 +208,8 @@ static uint64_t running_blocks(struct sim_family *family)
 {
     struct sim_run *root = family->root;
     const uint64_t taken = atomic_load(&root->next_cluster);
-    const uint64_t begun = taken < root->block_total ? taken : root->block_total;
-    return atomic_load(&family->running) + begun - atomic_load(&root->done_blocks);
+    const uint64_t clusters = taken < root->cluster_total ? taken : root->cluster_total;
+    return family->running + clusters * root->cluster_blocks - atomic_load(&root->done_blocks);
 }
 
 enum sim_slot sim_family_reserve(struct sim_block *block, uint32_t count)
@@ -221,18 +219,15 @@ enum sim_slot sim_family_reserve(struct sim_block *block, uint32_t count)
     lock(family);
     if (family->slots + count <= family->root->device->slots) {
         family->slots += count;
-        if (block->wants_slot)
-            atomic_fetch_sub(&family->waiting, 1);
+        family->waiting -= block->wants_slot;
         block->wants_slot = false;
     } else {
-        const uint64_t waiting = atomic_load(&family->waiting) + !block->wants_slot;
+        const uint64_t waiting = family->waiting + !block->wants_slot;
         const bool others = running_blocks(family) > waiting && ++family->attempts < MOST_ATTEMPTS;
         result = atomic_load(&family->startable) || others ? SLOT_WAIT : SLOT_NONE;
-        if (result == SLOT_WAIT && !block->wants_slot)
-            atomic_fetch_add(&family->waiting, 1);
-        if (result == SLOT_NONE && block->wants_slot)
-            atomic_fetch_sub(&family->waiting, 1);
+        family->waiting -= block->wants_slot;
         block->wants_slot = result == SLOT_WAIT;
+        family->waiting += block->wants_slot;
     }
     unlock(family);
     return result;

@@ -85,11 +85,11 @@ struct sim_family {
     atomic_uint_fast64_t startable; // tasks in `ready`
     uint64_t blocks;                // of all grids so far, for numbers in the log
     uint64_t grids;
-    uint64_t slots;                 // launches that were requested and have not begun
-    atomic_uint_fast64_t running;   // blocks that have begun and not ended, but those of the root
-    atomic_uint_fast64_t waiting;   // those of them that wait for a slot
-    uint64_t attempts;              // of blocks that wait, since a slot was freed
-    bool done;                      // the top is complete
+    uint64_t slots;    // launches that were requested and have not begun
+    uint64_t running;  // copies, fills and blocks that have begun and not ended, but no root's
+    uint64_t waiting;  // blocks that wait for a slot, of the root, too
+    uint64_t attempts; // of blocks that wait, since a slot was freed
+    bool done;         // the top is complete
     uint64_t unused[PARAM_CLASSES]; // free buffers, linked by their first words
     BASE_ARRAY(struct sim_chunk) chunks;
 };
@@ -101,8 +101,7 @@ void sim_family_fini(struct sim_family *family);
 // Takes a cluster of a grid that may start, the first in order; runs copies and fills that come
 // before it. Returns false if there is none. Called by a worker of the root.
 bool sim_family_take(struct sim_family *family, struct sim_run **run, uint64_t *number);
-// A block of the run has begun, or ended.
-void sim_family_begin(struct sim_run *run);
+// A block of the run has ended; `waited`: while it wanted a slot.
 void sim_family_end(struct sim_run *run, bool waited);
 
 // --- For the device runtime, about the task and block of a warp ----------------------------------

@@ -286,7 +286,6 @@ static struct sim_block *take_block(struct sim_run *launch, struct sim_worker *w
         resident->spare = block->next;
     else
         block = make_block(launch, worker);
-    sim_family_begin(launch);
     if (block && make_room(resident) && start_block(block))
         return block;
     if (block)
