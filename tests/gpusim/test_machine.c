@@ -405,6 +405,63 @@ static void a_product_that_only_a_sum_needs_is_not_rounded(void **state)
     assert_int_equal(fixture->memory[4], 0);          // its source was overwritten
 }
 
+// A guarded definition replaces a product in some lanes only. The others read the product later.
+static void a_product_stays_where_a_guarded_definition_leaves_it(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct sim_fault fault = run(
+        fixture,
+        HEAD ".entry k(.param .u64 p) { .reg .b32 %t, %n; .reg .b64 %a, %d, %s; .reg .pred %q;\n"
+             ".reg .f32 %f, %g, %h; ld.param.u64 %a, [p]; mov.u32 %t, %tid.x;\n"
+             "mul.wide.u32 %d, %t, 16; add.s64 %a, %a, %d; cvt.rn.f32.u32 %f, %t;\n"
+             "setp.ge.u32 %q, %t, 20; sub.u32 %n, 2, %t;\n"
+             "mul.wide.s32 %d, %n, 7; add.s64 %s, %d, 5; @%q mov.u64 %d, 77;\n"
+             "mul.f32 %g, %f, 0f40400000; add.f32 %h, %g, 0f3F800000; @%q mov.f32 %g, 0f00000000;\n"
+             "st.global.u32 [%a], %d; st.global.u32 [%a+4], %s; st.global.f32 [%a+8], %g;\n"
+             "st.global.f32 [%a+12], %h; ret; }",
+        1, 32);
+    assert_int_equal(fault.kind, SIM_FAULT_NONE);
+    for (int lane = 0; lane < 32; lane++) {
+        const uint32_t *words = fixture->memory + (ptrdiff_t)lane * 4;
+        const float kept = lane < 20 ? 3.0f * (float)lane : 0, sum = 3.0f * (float)lane + 1;
+        assert_int_equal((int32_t)words[0], lane < 20 ? 7 * (2 - lane) : 77);
+        assert_int_equal((int32_t)words[1], 7 * (2 - lane) + 5);
+        assert_memory_equal(&words[2], &kept, sizeof(kept));
+        assert_memory_equal(&words[3], &sum, sizeof(sum));
+    }
+}
+
+// Products of integers that only sums need, of both signs, as first and second operand, with a
+// source that changes before the second sum, in some lanes, and through a copy.
+static void sums_of_wide_products_are_exact(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct sim_fault fault =
+        run(fixture,
+            HEAD ".entry k(.param .u64 p) { .reg .b32 %t, %n, %m; .reg .b64 %a, %d<8>, %s<8>;\n"
+                 ".reg .pred %q; ld.param.u64 %a, [p]; mov.u32 %t, %tid.x;\n"
+                 "mul.wide.u32 %d0, %t, 64; add.s64 %a, %a, %d0; sub.u32 %n, 9, %t;\n"
+                 "mov.u32 %m, %n; setp.lt.u32 %q, %t, 11; mov.u64 %s5, -1;\n"
+                 "mul.wide.s32 %d1, %n, 0x7fffffff; add.s64 %s1, 3, %d1;\n"
+                 "mul.wide.u32 %d2, %n, %n; add.u64 %s2, %d2, %d2;\n"
+                 "mul.wide.u32 %d3, %m, -5; mov.u32 %m, 1; add.u64 %s3, %d3, %a;\n"
+                 "mul.wide.s32 %d4, %n, %t; mov.b64 %d6, %d4; add.s64 %s4, %a, %d6;\n"
+                 "mul.wide.s32 %d5, %n, -3; @%q add.s64 %s5, %d5, %s4; sub.s64 %s3, %s3, %a;\n"
+                 "sub.s64 %s4, %s4, %a; @%q sub.s64 %s5, %s5, %a; st.global.u64 [%a+8], %s1;\n"
+                 "st.global.u64 [%a+16], %s2; st.global.u64 [%a+24], %s3;\n"
+                 "st.global.u64 [%a+32], %s4; st.global.u64 [%a+40], %s5; ret; }",
+            1, 32);
+    assert_int_equal(fault.kind, SIM_FAULT_NONE);
+    for (int lane = 0; lane < 32; lane++) {
+        const int64_t n = 9 - lane;
+        const uint64_t un = (uint32_t)n;
+        const uint64_t wanted[] = {(uint64_t)(n * INT32_MAX + 3), 2 * un * un, un * (uint32_t)-5,
+                                   (uint64_t)(n * lane),
+                                   lane < 11 ? (uint64_t)(n * lane - 3 * n) : UINT64_MAX};
+        assert_memory_equal(fixture->memory + (ptrdiff_t)lane * 16 + 2, wanted, sizeof(wanted));
+    }
+}
+
 static void code_for_a_debugger_rounds_every_product(void **state)
 {
     struct fixture *fixture = *state;
@@ -539,6 +596,8 @@ int main(void)
         TEST(groups_of_lanes_work_for_themselves),
         TEST(kernels_print),
         TEST(a_product_that_only_a_sum_needs_is_not_rounded),
+        TEST(a_product_stays_where_a_guarded_definition_leaves_it),
+        TEST(sums_of_wide_products_are_exact),
         TEST(code_for_a_debugger_rounds_every_product),
         TEST(warps_of_a_block_run_side_by_side),
         TEST(warps_run_side_by_side_again_after_a_barrier),

@@ -583,6 +583,11 @@ static inline bool is_wide(const struct sim_uop *op)
            op->space != PTX_SPACE_SHARED && op->space != PTX_SPACE_LOCAL;
 }
 
+const struct sim_seen *sim_access_seen(const struct sim_warp *warp, const struct sim_uop *op)
+{
+    return warp->logged || !is_wide(op) ? NULL : seen_by(warp, op);
+}
+
 // The slow path, if the access is not in the object that was seen last. Inlining it would cost its
 // caller registers.
 static __attribute__((noinline)) enum sim_reach

@@ -42,6 +42,11 @@ bool sim_access_each_4(struct sim_warp *warp, const struct sim_uop *op, enum sim
 bool sim_access_each_8(struct sim_warp *warp, const struct sim_uop *op, enum sim_access_kind kind,
                        struct sim_access *access);
 
+// The object that the instruction touched last, if its addresses are 64-bit ones and need not be
+// logged; otherwise NULL. A caller may access bytes of it without the functions above, if it counts
+// them in warp->global_bytes.
+const struct sim_seen *sim_access_seen(const struct sim_warp *warp, const struct sim_uop *op);
+
 // The two halves of sim_access_lanes(), for instructions that touch several places in each lane.
 // sim_access_addresses() computes the addresses; sim_access_given() does the rest with the
 // addresses in *access.

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the products and sums that a GPU computes as one fma. PTX allows that if neither
+// Finds the products and sums that a GPU computes as one fma, and those of integers that are one
+// instruction, too: mostly addresses of elements, for which the machine then executes one
+// instruction less. These give the same result either way.
+//
+// PTX allows that if neither
 // instruction specifies a rounding, and CUDA's compiler relies on it for c - a * b. The results
 // differ in the last bits, so the machine contracts exactly where NVIDIA's assembler does. These
 // rules were found by compiling small kernels for sm_90 (CUDA 13.0) and counting their
@@ -7,7 +11,8 @@
 //
 // - The product has no guard and does not saturate. Both instructions flush subnormals, or neither.
 // - Every use of the product, perhaps moved or negated, is a sum with another value in the same
-//   region. Otherwise no sum is contracted, because no product is computed twice.
+//   region. Otherwise no sum is contracted, because no product is computed twice. A guarded
+//   definition of the same register is a use, because it may leave the product as it is.
 // - A sum of two products contracts the product without other uses, else its first operand.
 // - A region (`part` in the code) is a basic block, or a piece of one between fences, calls,
 //   instructions that expand to code with branches, and guarded instructions with effects.
@@ -25,6 +30,7 @@ struct contractor {
     const struct ptx_ssa *ssa;
     uint32_t *part;      // the region of each instruction, by instruction index
     uint32_t *set_count; // number of instructions that set it, by register id
+    bool *stays;         // a guarded definition may leave it as it is, by value
     struct sim_contraction *out;
 };
 
@@ -45,29 +51,49 @@ static bool is_arithmetic(const struct ptx_instr *instr)
     }
 }
 
+// Products of 32 bits, of which sums have 64.
+static bool is_wide(const struct ptx_instr *product)
+{
+    const enum ptx_type type = (enum ptx_type)product->form->types[0];
+    return ptx_op(product) == PTX_OP_MUL && ptx_form_has(product->form, PTX_MOD_WIDE) &&
+           (type == PTX_U32 || type == PTX_S32) && product->operands[0].kind == PTX_OPERAND_REG;
+}
+
 static bool is_product(const struct ptx_instr *instr)
 {
-    return ptx_op(instr) == PTX_OP_MUL && !instr->guard && is_arithmetic(instr) &&
-           !ptx_form_has(instr->form, PTX_MOD_SAT);
+    return ptx_op(instr) == PTX_OP_MUL && !instr->guard &&
+           (is_wide(instr) || (is_arithmetic(instr) && !ptx_form_has(instr->form, PTX_MOD_SAT)));
+}
+
+static bool is_wide_sum(const struct ptx_instr *instr)
+{
+    const struct ptx_form *form = instr->form;
+    return ptx_op(instr) == PTX_OP_ADD && form->type_count == 1 &&
+           (form->types[0] == PTX_U64 || form->types[0] == PTX_S64) && instr->operand_count == 3 &&
+           !ptx_form_has(form, PTX_MOD_CC) && instr->operands[0].kind == PTX_OPERAND_REG;
 }
 
 static bool is_sum(const struct ptx_instr *instr)
 {
-    return (ptx_op(instr) == PTX_OP_ADD || ptx_op(instr) == PTX_OP_SUB) && is_arithmetic(instr);
+    return is_wide_sum(instr) ||
+           ((ptx_op(instr) == PTX_OP_ADD || ptx_op(instr) == PTX_OP_SUB) && is_arithmetic(instr));
 }
 
 static bool agree(const struct ptx_instr *instr, const struct ptx_instr *product)
 {
+    if (is_wide(product))
+        return is_wide_sum(instr);
     return instr->form->types[0] == product->form->types[0] &&
            ptx_form_has(instr->form, PTX_MOD_FTZ) == ptx_form_has(product->form, PTX_MOD_FTZ);
 }
 
-// Returns whether the instruction copies or negates its operand 1, and nothing else.
+// Returns whether the instruction copies or negates its operand 1, which is a product or sum, and
+// nothing else.
 static bool passes_on(const struct ptx_instr *instr, const struct ptx_instr *product)
 {
     return !instr->guard && instr->operand_count == 2 &&
            instr->operands[0].kind == PTX_OPERAND_REG &&
-           ((ptx_op(instr) == PTX_OP_NEG && agree(instr, product)) ||
+           ((ptx_op(instr) == PTX_OP_NEG && !is_wide_sum(product) && agree(instr, product)) ||
             (ptx_op(instr) == PTX_OP_MOV && !instr->operands[1].select));
 }
 
@@ -173,7 +199,7 @@ static uint32_t count_sums(const struct contractor *contractor, const struct ptx
                            const struct ptx_instr *from)
 {
     uint32_t value = ptx_ssa_value(contractor->ssa, from, &from->operands[0]), count = 0;
-    if (value == PTX_NO_VALUE)
+    if (value == PTX_NO_VALUE || contractor->stays[value])
         return 0;
     const struct ptx_value *uses = &contractor->ssa->values[value];
     for (uint32_t i = 0; i < uses->use_count; i++) {
@@ -231,7 +257,7 @@ static void contract_sums(struct contractor *contractor, uint32_t most_uses)
                 const struct ptx_instr *product = product_of(contractor, sum, place, &ignored);
                 if (!product || contractor->out[sum->index].product)
                     continue;
-                uint32_t count = count_sums(contractor, product, product);
+                const uint32_t count = count_sums(contractor, product, product);
                 if (count && count <= most_uses) {
                     contract(contractor, product, product);
                     contractor->out[product->index].product = product;
@@ -259,9 +285,14 @@ const struct sim_contraction *sim_decode_contractions(const struct ptx_module *m
     contractor.set_count = base_new_array(arena, uint32_t, (size_t)cfg->function->reg_count + 1);
     if (strstr(module->target, "debug") || !find_parts(&contractor))
         return contractor.out;
+    contractor.stays = base_new_array(arena, bool, (size_t)ssa->value_count + 1);
     for (uint32_t i = 0; i < ssa->value_count; i++) {
-        if (ssa->values[i].kind == PTX_VALUE_DEF)
-            contractor.set_count[ssa->values[i].reg->id]++;
+        const struct ptx_value *value = &ssa->values[i];
+        if (value->kind != PTX_VALUE_DEF)
+            continue;
+        contractor.set_count[value->reg->id]++;
+        if (value->previous != PTX_NO_VALUE)
+            contractor.stays[value->previous] = true;
     }
     contract_sums(&contractor, 1);
     contract_sums(&contractor, UINT32_MAX);

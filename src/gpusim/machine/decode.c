@@ -371,7 +371,8 @@ static void decode_instr(struct sim_decoder *decoder, const struct ptx_instr *in
         return;
     }
     if (contraction->product) {
-        if (!sim_choose_float_contracted(decoder, instr, contraction, op))
+        if (!sim_choose_integer_contracted(decoder, instr, contraction, op) &&
+            !sim_choose_float_contracted(decoder, instr, contraction, op))
             sim_choose_half_contracted(decoder, instr, contraction, op);
         return;
     }

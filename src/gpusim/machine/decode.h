@@ -31,7 +31,7 @@ struct sim_decoder {
     uint32_t passed_to;        // end of the registers that the current call passes
 };
 
-// A sum that is computed as one fma with a product that precedes it in its basic block.
+// A sum that is computed together with a product that precedes it in its basic block.
 struct sim_contraction {
     // NULL: the instruction is not contracted. The instruction itself: a product that is not
     // computed, because only contracted sums use it.

@@ -49,7 +49,9 @@ bool sim_choose_cluster(struct sim_decoder *decoder, const struct ptx_instr *ins
 bool sim_choose_wide(struct sim_decoder *decoder, const struct ptx_instr *instr,
                      struct sim_uop *op);
 
-// The same for a sum that is computed together with its product as one fma.
+// The same for a sum that is computed together with its product.
+bool sim_choose_integer_contracted(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                                   const struct sim_contraction *contraction, struct sim_uop *op);
 bool sim_choose_float_contracted(struct sim_decoder *decoder, const struct ptx_instr *instr,
                                  const struct sim_contraction *contraction, struct sim_uop *op);
 bool sim_choose_half_contracted(struct sim_decoder *decoder, const struct ptx_instr *instr,

@@ -119,10 +119,11 @@ static inline void fill_contracted(struct sim_decoder *decoder, const struct ptx
                                    const struct sim_contraction *contraction, struct sim_uop *op)
 {
     const struct ptx_operand *product = contraction->product->operands;
-    enum ptx_type type = (enum ptx_type)sum->form->types[0];
+    const enum ptx_type factor = (enum ptx_type)contraction->product->form->types[0];
+    const enum ptx_type type = (enum ptx_type)sum->form->types[0];
     op->d = sim_decode_register(decoder, sum, &sum->operands[0]);
-    op->a = sim_decode_typed(decoder, sum, &product[1], type);
-    op->b = sim_decode_typed(decoder, sum, &product[2], type);
+    op->a = sim_decode_typed(decoder, sum, &product[1], factor);
+    op->b = sim_decode_typed(decoder, sum, &product[2], factor);
     op->c = sim_decode_typed(decoder, sum, &sum->operands[contraction->addend], type);
 }
 

@@ -437,6 +437,18 @@ static bool choose_predicate_logic(struct sim_decoder *decoder, const struct ptx
     return true;
 }
 
+bool sim_choose_integer_contracted(struct sim_decoder *decoder, const struct ptx_instr *instr,
+                                   const struct sim_contraction *contraction, struct sim_uop *op)
+{
+    const struct ptx_instr *product = contraction->product;
+    const enum ptx_type type = (enum ptx_type)product->form->types[0];
+    if (type != PTX_U32 && type != PTX_S32)
+        return false;
+    op->run = type == PTX_S32 ? mad_wide_s32 : mad_wide_u32;
+    fill_contracted(decoder, instr, contraction, op);
+    return true;
+}
+
 bool sim_choose_integer(struct sim_decoder *decoder, const struct ptx_instr *instr,
                         struct sim_uop *op)
 {

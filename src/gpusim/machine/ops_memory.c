@@ -75,12 +75,14 @@ static enum sim_step load(struct sim_warp *warp, const struct sim_uop *op)
     return STEP_NEXT;
 }
 
-// The most frequent forms: one register of 32 or 64 bits. If many lanes are active, all load,
-// because a loop without branches is faster than one over active lanes.
+// The most frequent forms: one register of 32 or 64 bits. If the lanes have no shape, all load when
+// many are active, because a loop without branches is faster than one over active lanes. With
+// inactive lanes, each address is checked just before its lane loads, if the destination does not
+// overwrite addresses: that is faster than a loop that checks and one that loads.
 enum { MANY_LANES = 10 };
 #define LOAD(bits, bytes)                                                                      \
-    static void load_shape_##bits(struct sim_warp *warp, enum sim_reach shape,                 \
-                                  const struct sim_access *access, lane_u##bits *out)          \
+    static inline void load_shape_##bits(struct sim_warp *warp, enum sim_reach shape,          \
+                                         const struct sim_access *access, lane_u##bits *out)   \
     {                                                                                          \
         const unsigned char *const *from = (const unsigned char *const *)access->pointer;      \
         if (shape == REACH_ROWS) {                                                             \
@@ -110,9 +112,45 @@ enum { MANY_LANES = 10 };
         }                                                                                      \
     }                                                                                          \
                                                                                                \
+    static bool load_each_##bits(struct sim_warp *warp, const struct sim_uop *op,              \
+                                 lane_u##bits *out)                                            \
+    {                                                                                          \
+        const lane_u64 *base = source(warp, op->a);                                            \
+        const struct sim_seen *seen = sim_access_seen(warp, op);                               \
+        const uintptr_t apart = (uintptr_t)out - (uintptr_t)base;                              \
+        if (!seen || seen->size < (bytes) || apart < LANES * sizeof(*base) ||                  \
+            -apart < LANES * sizeof(*out))                                                     \
+            return false;                                                                      \
+        const uint64_t offset = (uint64_t)op->offset, last = seen->size - (bytes);             \
+        for (uint32_t left = warp->mask; left; left &= left - 1) {                             \
+            const int i = __builtin_ctz(left);                                                 \
+            const uint64_t address = base[i] + offset;                                         \
+            if (address - seen->start > last || address & ((bytes)-1))                         \
+                return false;                                                                  \
+            out[i] = *(const lane_u##bits *)(uintptr_t)address;                                \
+        }                                                                                      \
+        warp->global_bytes += (uint64_t)__builtin_popcount(warp->mask) * (bytes);              \
+        return true;                                                                           \
+    }                                                                                          \
+                                                                                               \
+    static __attribute__((noinline)) enum sim_step load_some_##bits(struct sim_warp *warp,     \
+                                                                    const struct sim_uop *op)  \
+    {                                                                                          \
+        struct sim_access access;                                                              \
+        lane_u##bits *out = target(warp, op->d);                                               \
+        if (load_each_##bits(warp, op, out))                                                   \
+            return STEP_NEXT;                                                                  \
+        if (sim_access_reach_##bytes(warp, op, ACCESS_LOAD, &access) == REACH_NOTHING)         \
+            return STEP_STOP;                                                                  \
+        load_shape_##bits(warp, REACH_EACH, &access, out);                                     \
+        return STEP_NEXT;                                                                      \
+    }                                                                                          \
+                                                                                               \
     static enum sim_step load_##bits(struct sim_warp *warp, const struct sim_uop *op)          \
     {                                                                                          \
         struct sim_access access;                                                              \
+        if (warp->mask != ALL_LANES)                                                           \
+            return load_some_##bits(warp, op);                                                 \
         lane_u##bits *out = target(warp, op->d);                                               \
         const enum sim_reach shape = sim_access_reach_##bytes(warp, op, ACCESS_LOAD, &access); \
         if (shape == REACH_NOTHING)                                                            \
