@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the products and sums that a GPU computes as one fma, and those of integers that are one
-// instruction, too: mostly addresses of elements, for which the machine then executes one
-// instruction less. These give the same result either way.
-//
-// PTX allows that if neither
-// instruction specifies a rounding, and CUDA's compiler relies on it for c - a * b. The results
-// differ in the last bits, so the machine contracts exactly where NVIDIA's assembler does. These
-// rules were found by compiling small kernels for sm_90 (CUDA 13.0) and counting their
+// Finds the products and sums that a GPU computes as one instruction. PTX allows that for floating
+// point if neither instruction specifies a rounding, and CUDA's compiler relies on it for c - a *
+// b. The results differ in the last bits, so the machine contracts exactly where NVIDIA's assembler
+// does. These rules were found by compiling small kernels for sm_90 (CUDA 13.0) and counting their
 // instructions:
 //
 // - The product has no guard and does not saturate. Both instructions flush subnormals, or neither.
@@ -17,6 +13,9 @@
 // - A region (`part` in the code) is a basic block, or a piece of one between fences, calls,
 //   instructions that expand to code with branches, and guarded instructions with effects.
 // - Code compiled for debugging is not contracted.
+//
+// The same is done with sums of 64 bits and products of 32-bit integers, which addresses of
+// elements are: their results do not differ, and the machine computes less.
 //
 // Two cases are not handled. In a loop that the assembler unrolls, it may contract a product with a
 // sum of the next iteration. And a source of the product may be overwritten before the sum, which
