@@ -39,7 +39,7 @@ export const texts = (page, selector) => page.locator(selector).allInnerTexts();
 export const settle = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 // The page reacts to an action asynchronously, so a check is repeated until it holds or time is up.
 export async function comes(check) {
-  for (const end = Date.now() + 20000; ; ) {
+  for (const end = Date.now() + 120000; ; ) {
     try {
       return await check();
     } catch (error) {
