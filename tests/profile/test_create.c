@@ -199,10 +199,14 @@ static void those_that_sweep_do_not_disturb_those_that_reserve(void **state)
     (void)state;
     pid_t reservers[RESERVERS], sweepers[SWEEPERS];
     put_file("", "old");
+    const pid_t parent = getpid();
     for (unsigned i = 0; i < SWEEPERS; i++) {
         sweepers[i] = fork();
-        while (sweepers[i] == 0) // until it is killed
-            profile_sweep(test_path);
+        if (sweepers[i] == 0) {
+            while (getppid() == parent) // until it is killed, or the test ends
+                profile_sweep(test_path);
+            _exit(0);
+        }
     }
     for (unsigned i = 0; i < RESERVERS; i++) {
         reservers[i] = fork();
