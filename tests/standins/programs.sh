@@ -1,7 +1,7 @@
 #!/bin/sh
-# Programs that link cuBLAS, on the simulated GPU: they start and get the stand-in in folder $1, also where a library of
+# Programs that link stand-ins, on the simulated GPU: they start and get the one in folder $1, also where a library of
 # that name is found first otherwise; recordings see launches and objects; functions beyond the stand-in are refused by
-# name when they are called.
+# name when they are called. A program that links another library of NVIDIA's does not start.
 set -eu
 sim=$1
 source=${GLINT_SOURCE_DIR:-$PWD}
@@ -23,6 +23,32 @@ for version in 12 13; do
             -L"$sim" -l:libcuda.so.1 -Wl,$style,-rpath,"$work/theirs"
         check "so.$version $style" "23 34 31 46" "$("$GLINT" run --device sim -- ./program)"
     done
+done
+
+# Every stand-in that there is. The program calls none of its functions.
+echo 'int main(void) { return 3; }' >nothing.c
+count=0
+for library in "$sim"/libcu*.so.*; do
+    name=${library##*/}
+    case $name in libcuda.so* | libcudart.so*) continue ;; esac
+    cc -shared -fPIC -Wl,-soname,"$name" -o "theirs/$name" trap.c
+    for style in --enable-new-dtags --disable-new-dtags; do
+        cc -o nothing nothing.c -Wl,--no-as-needed "$library" -L"$sim" -l:libcuda.so.1 -Wl,$style,-rpath,"$work/theirs"
+        status=0
+        "$GLINT" run --device sim -- ./nothing || status=$?
+        check "a program with $name $style" 3 $status
+    done
+    count=$((count + 1))
+done
+[ $count -ge 8 ] || { echo "only $count stand-ins"; exit 1; }
+for name in libcufft.so.10 libcusolver.so.12; do
+    cc -shared -fPIC -Wl,-soname,$name -o theirs/$name trap.c
+    cc -o nothing nothing.c -Wl,--no-as-needed theirs/$name -Wl,-rpath,"$work/theirs"
+    status=0
+    "$GLINT" run --device sim -- ./nothing 2>stderr || status=$?
+    check "a program with $name" 125 $status
+    grep -q "needs NVIDIA's libraries, which cannot run on the simulated GPU: ${name%%.*}" stderr ||
+        { cat stderr; exit 1; }
 done
 
 "$GLINT" run --device sim -- ./program refused >stdout 2>stderr

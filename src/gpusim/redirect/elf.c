@@ -452,12 +452,10 @@ bool redirect_elf_is_stripped(const struct redirect_elf *elf)
     return (wrappers && wrappers->sh_size) || holds_runtime(elf);
 }
 
-// The libraries for which the simulated GPU has a stand-in, src/standins.
+// The libraries that cmake/standins.cmake makes.
 static const char *const standins[] = {
-    "libcublas.so.12",
-    "libcublas.so.13",
-    "libcublasLt.so.12",
-    "libcublasLt.so.13",
+    "libcublas.so.12", "libcublas.so.13", "libcublasLt.so.12", "libcublasLt.so.13",
+    "libcufft.so.11",  "libcufft.so.12",  "libcurand.so.10",   "libcusparse.so.12",
 };
 
 const char *redirect_standin(size_t index)
