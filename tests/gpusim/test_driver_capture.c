@@ -269,17 +269,6 @@ static void objects_of_the_program_live_as_long_as_a_graph_needs_them(void **sta
     assert_int_equal(__atomic_load_n(&destroyed, __ATOMIC_SEQ_CST), 1);
 }
 
-static void conditional_nodes_are_not_there(void **state)
-{
-    (void)state;
-    CUgraph graph;
-    CUgraphConditionalHandle handle;
-    assert_ok(cuGraphCreate(&graph, 0));
-    assert_is(cuGraphConditionalHandleCreate(&handle, graph, t.context, 0, 0),
-              CUDA_ERROR_NOT_SUPPORTED);
-    assert_ok(cuGraphDestroy(graph));
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -294,7 +283,6 @@ int main(void)
         TEST(a_fork_may_be_destroyed_before_the_capture_ends),
         TEST(an_update_must_keep_the_kinds_of_nodes),
         TEST(objects_of_the_program_live_as_long_as_a_graph_needs_them),
-        TEST(conditional_nodes_are_not_there),
     };
     return cmocka_run_group_tests(tests, testing_setup, testing_teardown);
 }

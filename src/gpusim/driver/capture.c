@@ -325,13 +325,15 @@ void driver_captures_abandon(const struct driver_context *context)
 CUresult cuStreamEndCapture(CUstream hStream, CUgraph *phGraph)
 {
     DRIVER_BEGIN();
-    DRIVER_REJECT(!phGraph, CUDA_ERROR_INVALID_VALUE);
     struct driver_context *context;
     struct driver_stream *stream;
     DRIVER_TRY(driver_enter_stream(hStream, &context, &stream));
     struct driver_capture *capture = stream->capture;
     CUresult result = CUDA_SUCCESS;
-    if (!capture)
+    // The program has the graph if it began the capture with one.
+    if (!phGraph && (!capture || capture->own_graph))
+        result = CUDA_ERROR_INVALID_VALUE;
+    else if (!capture)
         result = CUDA_ERROR_ILLEGAL_STATE;
     else if (capture->origin != stream)
         result = CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
@@ -352,7 +354,8 @@ CUresult cuStreamEndCapture(CUstream hStream, CUgraph *phGraph)
     driver_unlock();
     if (unwanted)
         driver_graph_free(graph);
-    *phGraph = result == CUDA_SUCCESS ? (CUgraph)graph : NULL;
+    if (phGraph)
+        *phGraph = result == CUDA_SUCCESS ? (CUgraph)graph : NULL;
     return result;
 }
 

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "condition.h"
 #include "context.h"
 #include "launch.h"
 #include "module.h"
@@ -105,4 +106,5 @@ const struct sim_host driver_host = {
     .dynamic_shared = dynamic_shared,
     .blocks_per_sm = blocks_per_sm,
     .function_attributes = function_attributes,
+    .set_condition = driver_condition_set,
 };

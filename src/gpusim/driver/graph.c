@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "condition.h"
 #include "graph.h"
 
 #define GRAPH_MAGIC UINT64_C(0x676c696e74677261)
@@ -52,12 +53,32 @@ bool driver_graph_has_memory(const struct driver_graph *graph)
     return false;
 }
 
+bool driver_graph_is_unique(const struct driver_graph *graph)
+{
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const struct driver_node *node = graph->nodes.items[i];
+        if (node->branches || (node->child && driver_graph_is_unique(node->child)))
+            return true;
+    }
+    return driver_graph_has_memory(graph);
+}
+
+void driver_branches_free(struct driver_branches *branches)
+{
+    for (unsigned i = 0; i < branches->count; i++)
+        driver_graph_free(branches->bodies[i]);
+    driver_condition_release(branches->condition);
+    free(branches);
+}
+
 static void free_node(struct driver_node *node)
 {
     node->magic = 0;
     driver_op_fini(&node->op);
     if (node->child)
         driver_graph_free(node->child);
+    if (node->branches)
+        driver_branches_free(node->branches);
     free(node->follows);
     free(node->param_pointers);
     free(node);
@@ -71,6 +92,9 @@ void driver_graph_free(struct driver_graph *graph)
     for (size_t i = 0; i < graph->objects.count; i++)
         driver_user_object_release(graph->objects.items[i]);
     base_array_fini(&graph->objects);
+    for (size_t i = 0; i < graph->conditions.count; i++)
+        driver_condition_release(graph->conditions.items[i]);
+    base_array_fini(&graph->conditions);
     driver_instances_release(graph->instances);
     graph->magic = 0;
     free(graph);
@@ -210,7 +234,7 @@ CUresult cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph)
     DRIVER_BEGIN();
     GRAPH(graph, originalGraph);
     DRIVER_REJECT(!phGraphClone, CUDA_ERROR_INVALID_VALUE);
-    DRIVER_REJECT(driver_graph_has_memory(graph), CUDA_ERROR_NOT_SUPPORTED);
+    DRIVER_REJECT(driver_graph_is_unique(graph), CUDA_ERROR_NOT_SUPPORTED);
     struct driver_graph *copy = driver_graph_copy(graph);
     DRIVER_REJECT(!copy, CUDA_ERROR_OUT_OF_MEMORY);
     *phGraphClone = (CUgraph)copy;

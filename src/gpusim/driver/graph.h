@@ -18,10 +18,21 @@ struct driver_node {
     CUDA_MEMCPY3D copy; // of a memcpy node: its parameters
     CUDA_MEM_ALLOC_NODE_PARAMS alloc;
     struct driver_graph *child;         // owned
+    struct driver_branches *branches;   // owned: of a conditional node
     const struct driver_node *original; // of a clone's node
     void **param_pointers;              // owned: into the operation's parameters, for the getters
     size_t index;                       // scratch
 };
+
+// What a conditional node runs.
+struct driver_branches {
+    struct driver_condition *condition; // held
+    CUgraphConditionalNodeType type;
+    unsigned count;
+    struct driver_graph *bodies[]; // owned
+};
+
+void driver_branches_free(struct driver_branches *branches);
 
 struct driver_user_object;
 
@@ -36,7 +47,8 @@ struct driver_graph {
     bool is_child;                          // belongs to a node
     bool is_moved;                          // a child whose ownership was moved to its node
     struct driver_instances *instances;     // held
-    BASE_ARRAY(struct driver_user_object *) objects; // held; one entry for each reference
+    BASE_ARRAY(struct driver_user_object *) objects;  // held; one entry for each reference
+    BASE_ARRAY(struct driver_condition *) conditions; // held
 };
 
 // One operation of an executable graph.
@@ -71,9 +83,12 @@ struct driver_graph *driver_graph_copy(const struct driver_graph *graph); // NUL
 CUresult driver_graph_add(struct driver_graph *graph, CUgraphNodeType type, struct driver_op *op,
                           struct driver_node *const *follows, size_t follow_count,
                           struct driver_node **made);
-// Returns whether the graph or a child allocates or frees memory. CUDA allows one executable graph
-// of such a graph at a time, and neither copies of it nor removal of nodes and edges.
+// Returns whether the graph or a child allocates or frees memory. CUDA does not allow removal of
+// nodes and edges of such a graph.
 bool driver_graph_has_memory(const struct driver_graph *graph);
+// Returns whether the graph has memory or conditional nodes. CUDA allows one executable graph of
+// such a graph at a time, and no copies of it.
+bool driver_graph_is_unique(const struct driver_graph *graph);
 void driver_instances_release(struct driver_instances *instances);
 // Makes the node depend on `before`.
 CUresult driver_node_follow(struct driver_node *node, struct driver_node *before);
@@ -107,6 +122,8 @@ CUresult driver_fill_op(const CUDA_MEMSET_NODE_PARAMS *params, struct driver_op 
 
 // Frees the memory that earlier launches allocated and the program did not free.
 void driver_exec_free_memory(const struct driver_exec *exec);
+// Gives conditions the values that they have at a launch. Not locked.
+void driver_exec_assign_conditions(const struct driver_exec *exec);
 // Runs all steps. records: see struct driver_op. *duration_ns is simulated time. Not locked.
 CUresult driver_exec_run(struct driver_exec *exec, struct driver_command *const *records,
                          uint64_t start_ns, uint64_t *duration_ns);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cluster.h"
+#include "condition.h"
 #include "context.h"
 #include "event.h"
 #include "graph.h"
@@ -71,6 +72,46 @@ static bool place(const struct driver_graph *graph, struct driver_node *node,
     return true;
 }
 
+// Conditional nodes run nothing that needs a thread of the host or an event.
+static bool is_body(const struct driver_exec *exec)
+{
+    for (size_t i = 0; i < exec->step_count; i++) {
+        const struct driver_step *step = &exec->steps[i];
+        switch ((int)step->type) {
+        case CU_GRAPH_NODE_TYPE_KERNEL:
+        case CU_GRAPH_NODE_TYPE_MEMCPY:
+        case CU_GRAPH_NODE_TYPE_MEMSET:
+        case CU_GRAPH_NODE_TYPE_EMPTY:
+        case CU_GRAPH_NODE_TYPE_CONDITIONAL: break;
+        case CU_GRAPH_NODE_TYPE_GRAPH:
+            if (is_body(step->op.graph.exec))
+                break;
+            return false;
+        default: return false;
+        }
+    }
+    return true;
+}
+
+// On failure the operation holds the bodies that were made.
+static CUresult make_conditional(const struct driver_branches *branches, struct driver_op *op,
+                                 const struct driver_node **bad)
+{
+    struct driver_exec **bodies = calloc(branches->count, sizeof(struct driver_exec *));
+    DRIVER_REJECT(!bodies, CUDA_ERROR_OUT_OF_MEMORY);
+    driver_condition_hold(branches->condition);
+    *op = (struct driver_op){.kind = DRIVER_OP_CONDITIONAL,
+                             .conditional = {.condition = branches->condition,
+                                             .type = branches->type,
+                                             .bodies = bodies}};
+    for (unsigned i = 0; i < branches->count; i++) {
+        DRIVER_TRY(driver_exec_create(branches->bodies[i], &bodies[i], bad));
+        op->conditional.count++;
+        DRIVER_REJECT(!is_body(bodies[i]), CUDA_ERROR_NOT_SUPPORTED);
+    }
+    return CUDA_SUCCESS;
+}
+
 static CUresult make_step(struct driver_node *node, struct driver_step *step,
                           const struct driver_node **bad)
 {
@@ -84,6 +125,8 @@ static CUresult make_step(struct driver_node *node, struct driver_step *step,
         step->follows[i] = node->follows[i]->index;
     if (node->type == CU_GRAPH_NODE_TYPE_KERNEL && node->op.launch.cluster[0])
         DRIVER_TRY(driver_cluster_check(&node->op));
+    if (node->branches)
+        return make_conditional(node->branches, &step->op, bad);
     if (!node->child)
         return driver_op_copy(&step->op, &node->op) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     struct driver_exec *child;
@@ -150,6 +193,19 @@ static struct driver_exec *copy_exec(const struct driver_exec *from)
     return NULL;
 }
 
+void driver_exec_assign_conditions(const struct driver_exec *exec)
+{
+    for (size_t i = 0; i < exec->step_count; i++) {
+        const struct driver_op *op = &exec->steps[i].op;
+        if (op->kind != DRIVER_OP_CONDITIONAL)
+            continue;
+        if (op->conditional.condition->assigns)
+            op->conditional.condition->value = op->conditional.condition->launch_value;
+        for (unsigned k = 0; k < op->conditional.count; k++)
+            driver_exec_assign_conditions(op->conditional.bodies[k]);
+    }
+}
+
 // --- Running -------------------------------------------------------------------------------------
 
 CUresult driver_exec_run(struct driver_exec *exec, struct driver_command *const *records,
@@ -197,7 +253,7 @@ static CUresult instantiate(CUgraphExec *out, CUgraph handle, cuuint64_t flags, 
     if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
         return driver_not_there("a graph launched from the device");
     DRIVER_REJECT(graph->is_moved, CUDA_ERROR_INVALID_VALUE);
-    DRIVER_REJECT(graph->instances->count && driver_graph_has_memory(graph),
+    DRIVER_REJECT(graph->instances->count && driver_graph_is_unique(graph),
                   CUDA_ERROR_NOT_SUPPORTED);
     const struct driver_node *failed = NULL;
     struct executable *executable = calloc(1, sizeof *executable);
@@ -328,6 +384,9 @@ static CUresult check_clusters(const struct driver_exec *exec)
             DRIVER_TRY(check_clusters(step->op.graph.exec));
         else if (step->type == CU_GRAPH_NODE_TYPE_KERNEL)
             DRIVER_TRY(driver_cluster_check(&step->op));
+        for (unsigned k = 0;
+             step->op.kind == DRIVER_OP_CONDITIONAL && k < step->op.conditional.count; k++)
+            DRIVER_TRY(check_clusters(step->op.conditional.bodies[k]));
     }
     return CUDA_SUCCESS;
 }

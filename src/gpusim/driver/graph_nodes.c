@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cluster.h"
+#include "condition.h"
 #include "context.h"
 #include "copy.h"
 #include "event.h"
@@ -192,7 +193,7 @@ CUresult cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph,
     DRIVER_BEGIN();
     struct driver_graph *child = (struct driver_graph *)childGraph;
     DRIVER_REJECT(!driver_graph_valid(child), CUDA_ERROR_INVALID_VALUE);
-    DRIVER_REJECT(driver_graph_has_memory(child), CUDA_ERROR_NOT_SUPPORTED);
+    DRIVER_REJECT(driver_graph_is_unique(child), CUDA_ERROR_NOT_SUPPORTED);
     struct driver_graph *copy = driver_graph_copy(child);
     DRIVER_REJECT(!copy, CUDA_ERROR_OUT_OF_MEMORY);
     copy->is_child = true;
@@ -213,8 +214,13 @@ static bool contains(const struct driver_graph *graph, const struct driver_graph
         return true;
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const struct driver_graph *child = graph->nodes.items[i]->child;
+        const struct driver_branches *branches = graph->nodes.items[i]->branches;
         if (child && contains(child, inner))
             return true;
+        for (unsigned k = 0; branches && k < branches->count; k++) {
+            if (contains(branches->bodies[k], inner))
+                return true;
+        }
     }
     return false;
 }
@@ -229,7 +235,7 @@ static CUresult add_moved_child(CUgraphNode *out, CUgraph handle, const CUgraphN
     DRIVER_REJECT(!driver_graph_valid(child) || !driver_graph_valid(graph) || child->is_child ||
                       contains(child, graph),
                   CUDA_ERROR_INVALID_VALUE);
-    DRIVER_REJECT(child->instances->count && driver_graph_has_memory(child),
+    DRIVER_REJECT(child->instances->count && driver_graph_is_unique(child),
                   CUDA_ERROR_NOT_SUPPORTED);
     struct driver_op op = {.kind = DRIVER_OP_EMPTY}; // the operation is made at instantiation
     struct driver_node *node;
@@ -353,6 +359,73 @@ CUresult cuGraphAddMemFreeNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                NULL);
 }
 
+static bool has_count(const CUDA_CONDITIONAL_NODE_PARAMS *params)
+{
+    switch ((int)params->type) {
+    case CU_GRAPH_COND_TYPE_IF: return params->size == 1 || params->size == 2;
+    case CU_GRAPH_COND_TYPE_WHILE: return params->size == 1;
+    case CU_GRAPH_COND_TYPE_SWITCH: return params->size > 0;
+    default: return false;
+    }
+}
+
+// Makes empty bodies. On success the condition is held.
+static CUresult make_branches(const CUDA_CONDITIONAL_NODE_PARAMS *params,
+                              struct driver_branches **made)
+{
+    struct driver_branches *branches =
+        calloc(1, sizeof *branches + (size_t)params->size * sizeof(struct driver_graph *));
+    DRIVER_REJECT(!branches, CUDA_ERROR_OUT_OF_MEMORY);
+    driver_lock();
+    struct driver_condition *condition = driver_condition_of(params->handle);
+    const bool good = condition && !condition->has_node;
+    if (good) {
+        condition->references++;
+        condition->has_node = true;
+    }
+    driver_unlock();
+    if (!good) {
+        free(branches);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    branches->condition = condition;
+    branches->type = params->type;
+    while (branches->count < params->size) {
+        struct driver_graph *body = driver_graph_new();
+        if (!body) {
+            driver_branches_free(branches);
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        }
+        body->is_child = true;
+        branches->bodies[branches->count++] = body;
+    }
+    *made = branches;
+    return CUDA_SUCCESS;
+}
+
+static CUresult add_conditional(CUgraphNode *out, CUgraph graph, const CUgraphNode *dependencies,
+                                size_t count, CUDA_CONDITIONAL_NODE_PARAMS *params)
+{
+    DRIVER_BEGIN();
+    DRIVER_REJECT(!has_count(params), CUDA_ERROR_INVALID_VALUE);
+    struct driver_branches *branches;
+    DRIVER_TRY(make_branches(params, &branches));
+    struct driver_op op = {.kind = DRIVER_OP_EMPTY}; // the operation is made at instantiation
+    struct driver_node *node;
+    CUresult result =
+        add(out, graph, dependencies, count, CU_GRAPH_NODE_TYPE_CONDITIONAL, &op, &node);
+    if (result != CUDA_SUCCESS) {
+        driver_lock();
+        branches->condition->has_node = false;
+        driver_unlock();
+        driver_branches_free(branches);
+        return result;
+    }
+    node->branches = branches;
+    params->phGraph_out = (CUgraph *)branches->bodies;
+    return CUDA_SUCCESS;
+}
+
 CUresult cuGraphAddNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph,
                            const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData,
                            size_t numDependencies, CUgraphNodeParams *nodeParams)
@@ -393,6 +466,9 @@ CUresult cuGraphAddNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph,
     case CU_GRAPH_NODE_TYPE_MEM_FREE:
         return cuGraphAddMemFreeNode(phGraphNode, hGraph, dependencies, numDependencies,
                                      nodeParams->free.dptr);
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+        return add_conditional(phGraphNode, hGraph, dependencies, numDependencies,
+                               &nodeParams->conditional);
     default: return driver_not_there("cuGraphAddNode with a node of this type");
     }
 }

@@ -46,7 +46,6 @@ MISSING(cuGraphAddExternalSemaphoresSignalNode);
 MISSING(cuGraphAddExternalSemaphoresWaitNode);
 MISSING(cuGraphBatchMemOpNodeGetParams);
 MISSING(cuGraphBatchMemOpNodeSetParams);
-MISSING(cuGraphConditionalHandleCreate);
 MISSING(cuGraphExecBatchMemOpNodeSetParams);
 MISSING(cuGraphExecExternalSemaphoresSignalNodeSetParams);
 MISSING(cuGraphExecExternalSemaphoresWaitNodeSetParams);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cluster.h"
+#include "condition.h"
 #include "context.h"
 #include "driver.h"
 #include "event.h"
@@ -37,6 +38,16 @@ bool driver_op_copy(struct driver_op *to, const struct driver_op *from)
         to->graph.record_count = 0;
         driver_exec_hold(to->graph.exec);
     }
+    if (from->kind == DRIVER_OP_CONDITIONAL) {
+        to->conditional.bodies = calloc(from->conditional.count, sizeof(struct driver_exec *));
+        if (!to->conditional.bodies)
+            return false;
+        for (unsigned i = 0; i < from->conditional.count; i++) {
+            to->conditional.bodies[i] = from->conditional.bodies[i];
+            driver_exec_hold(to->conditional.bodies[i]);
+        }
+        driver_condition_hold(to->conditional.condition);
+    }
     if (from->kind == DRIVER_OP_RECORD || from->kind == DRIVER_OP_WAIT)
         to->mark.command = NULL;
     return true;
@@ -66,7 +77,15 @@ static void fini_graph(struct driver_op *op)
     free(op->graph.records);
 }
 
-// Not locked if the operation is a graph launch.
+static void fini_conditional(struct driver_op *op)
+{
+    for (unsigned i = 0; i < op->conditional.count; i++)
+        driver_exec_release(op->conditional.bodies[i]);
+    free(op->conditional.bodies);
+    driver_condition_release(op->conditional.condition);
+}
+
+// Not locked if the operation is a graph launch or a conditional node.
 void driver_op_fini(struct driver_op *op)
 {
     if (op->kind == DRIVER_OP_LAUNCH)
@@ -75,6 +94,8 @@ void driver_op_fini(struct driver_op *op)
         fini_copy(op);
     else if (op->kind == DRIVER_OP_GRAPH)
         fini_graph(op);
+    else if (op->kind == DRIVER_OP_CONDITIONAL)
+        fini_conditional(op);
     else if (op->kind == DRIVER_OP_ALLOC && op->memory.of_graph)
         driver_graph_memory_release(op->memory.of_graph);
     op->kind = DRIVER_OP_EMPTY;
@@ -266,6 +287,31 @@ static void run_event_record(const struct driver_op *op, uint64_t start_ns)
     driver_unlock();
 }
 
+// Returns the body that runs next, or NULL.
+static struct driver_exec *body_of(const struct driver_op *op)
+{
+    const uint32_t value = op->conditional.condition->value;
+    uint32_t body = value;
+    if (op->conditional.type != CU_GRAPH_COND_TYPE_SWITCH)
+        body = value ? 0 : op->conditional.type == CU_GRAPH_COND_TYPE_IF ? 1 : UINT32_MAX;
+    return body < op->conditional.count ? op->conditional.bodies[body] : NULL;
+}
+
+static CUresult run_conditional(const struct driver_op *op, uint64_t start_ns,
+                                uint64_t *duration_ns)
+{
+    struct driver_exec *body;
+    CUresult result = CUDA_SUCCESS;
+    bool again = true;
+    while (again && result == CUDA_SUCCESS && !driver.finished && (body = body_of(op)) != NULL) {
+        uint64_t pass_ns = 0;
+        result = driver_exec_run(body, NULL, start_ns + *duration_ns, &pass_ns);
+        *duration_ns += pass_ns;
+        again = op->conditional.type == CU_GRAPH_COND_TYPE_WHILE;
+    }
+    return result;
+}
+
 CUresult driver_op_run(struct driver_op *op, uint64_t start_ns, uint64_t *duration_ns)
 {
     *duration_ns = 0;
@@ -296,7 +342,9 @@ CUresult driver_op_run(struct driver_op *op, uint64_t start_ns, uint64_t *durati
     case DRIVER_OP_GRAPH:
         if (op->graph.frees_first)
             driver_exec_free_memory(op->graph.exec);
+        driver_exec_assign_conditions(op->graph.exec);
         return driver_exec_run(op->graph.exec, op->graph.records, start_ns, duration_ns);
+    case DRIVER_OP_CONDITIONAL: return run_conditional(op, start_ns, duration_ns);
     case DRIVER_OP_WRITE_VALUE: return run_write_value(op);
     case DRIVER_OP_WAIT_VALUE: run_wait_value(op); return CUDA_SUCCESS;
     default: return CUDA_SUCCESS;

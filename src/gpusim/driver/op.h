@@ -17,6 +17,7 @@ enum driver_op_kind {
     DRIVER_OP_ALLOC,
     DRIVER_OP_FREE,
     DRIVER_OP_GRAPH,
+    DRIVER_OP_CONDITIONAL, // only in graphs
     DRIVER_OP_WRITE_VALUE,
     DRIVER_OP_WAIT_VALUE,
 };
@@ -80,6 +81,12 @@ struct driver_op {
             size_t record_count;
             bool frees_first; // memory that earlier launches allocated and the program did not free
         } graph;
+        struct {
+            struct driver_condition *condition; // held
+            CUgraphConditionalNodeType type;
+            struct driver_exec **bodies; // held, and the array is owned
+            unsigned count;
+        } conditional;
         struct {
             uint64_t address, value;
             unsigned flags;

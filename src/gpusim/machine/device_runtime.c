@@ -222,14 +222,23 @@ static int take_error(const struct sim_call *call, uint64_t *result)
     return CALL_OK;
 }
 
+static int set_condition(const struct sim_call *call, uint64_t *result)
+{
+    (void)result;
+    if (host_of(call))
+        host_of(call)->set_condition(sim_call_argument(call, 0),
+                                     (uint32_t)sim_call_argument(call, 1));
+    return CALL_OK;
+}
+
 // --- The functions -------------------------------------------------------------------------------
 
 typedef int function(const struct sim_call *call, uint64_t *result);
 
-enum { RETURNS_ERROR = 0, RETURNS_RESULT = 1, TAKES_SLOT = 2 };
+enum { RETURNS_ERROR = 0, RETURNS_RESULT = 1, TAKES_SLOT = 2, HAS_PLAIN_NAME = 4 };
 
 static const struct {
-    const char *name; // without __cudaCDP2
+    const char *name; // without __cudaCDP2, or cuda if the name is plain
     function *run;
     unsigned flags;
 } functions[] = {
@@ -266,6 +275,7 @@ static const struct {
     {"GetErrorString", get_error_text, RETURNS_RESULT},
     {"GetLastError", take_error, RETURNS_RESULT},
     {"PeekAtLastError", peek_error, RETURNS_RESULT},
+    {"GraphSetConditional", set_condition, HAS_PLAIN_NAME},
 };
 
 // Names with this ending use the default stream of the thread.
@@ -273,13 +283,20 @@ static const char per_thread[] = "_ptsz";
 
 int sim_device_runtime_find(const char *name)
 {
-    static const char prefix[] = "__cudaCDP2";
-    if (strncmp(name, prefix, sizeof(prefix) - 1) != 0)
+    static const char prefix[] = "__cudaCDP2", plain[] = "cuda";
+    unsigned kind = 0;
+    if (strncmp(name, prefix, sizeof(prefix) - 1) == 0) {
+        name += sizeof(prefix) - 1;
+    } else if (strncmp(name, plain, sizeof(plain) - 1) == 0) {
+        name += sizeof(plain) - 1;
+        kind = HAS_PLAIN_NAME;
+    } else {
         return -1;
-    name += sizeof(prefix) - 1;
+    }
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
         const size_t length = strlen(functions[i].name);
-        if (strncmp(name, functions[i].name, length) != 0)
+        if ((functions[i].flags & HAS_PLAIN_NAME) != kind ||
+            strncmp(name, functions[i].name, length) != 0)
             continue;
         if (!name[length] || strcmp(name + length, per_thread) == 0)
             return (int)(2 * i + (name[length] != '\0'));

@@ -95,6 +95,8 @@ struct sim_host {
     uint32_t (*blocks_per_sm)(const void *owner, uint32_t threads, uint64_t dynamic_shared_bytes);
     // Writes cudaFuncAttributes and returns its size, at most `room`.
     size_t (*function_attributes)(const void *owner, void *out, size_t room);
+    // Sets the value by which conditional nodes of a graph decide.
+    void (*set_condition)(uint64_t handle, uint32_t value);
 };
 // Call it before the first launch. *host must outlive the device.
 void sim_device_set_host(struct sim_device *device, const struct sim_host *host);
