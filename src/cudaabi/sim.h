@@ -4,7 +4,9 @@
 #ifndef GLINT_CUDAABI_SIM_H
 #define GLINT_CUDAABI_SIM_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "driver_types.h"
 
@@ -14,6 +16,9 @@
             'g', 'l', 'i', 'n', 't', ' ', 's', 'i', 'm', ' ', 't', 'h', 'r', 'e', 'a', 1 \
         }                                                                                \
     }
+
+typedef void cudaabi_sim_watch(void *user, uint64_t address, uint32_t bytes, bool reads,
+                               bool writes);
 
 struct cudaabi_sim {
     size_t size_bytes;
@@ -26,6 +31,10 @@ struct cudaabi_sim {
     // text stays. "kernel NAME[ in FUNCTION], FILE:LINE, block (0,0,0), thread (0,0,0): invalid
     // read of 4 bytes at ...", with the mangled name; without a line, "PTX line N" is in its place.
     const char *(*fault)(void);
+    // Makes each later launch of the function pass its accesses to global memory on to `watch`,
+    // before they are made, with `user`. Several threads call it at once. watch NULL: to nobody.
+    // Launches that a kernel makes are left out.
+    CUresult (*watch)(CUfunction function, cudaabi_sim_watch *watch, void *user);
 };
 
 enum {

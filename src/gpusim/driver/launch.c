@@ -98,7 +98,9 @@ CUresult driver_launch_op(const struct driver_launch *launch, struct driver_op *
                    .cluster = {launch->cluster[0], launch->cluster[1], launch->cluster[2]},
                    .cluster_policy = launch->cluster_policy,
                    .shared_bytes = launch->shared_bytes,
-                   .cooperative = launch->cooperative}};
+                   .cooperative = launch->cooperative,
+                   .watch = launch->function->watch,
+                   .watch_user = launch->function->watch_user}};
     op->launch.params = calloc(1, launch->function->info->param_bytes + 8);
     DRIVER_REJECT(!op->launch.params, CUDA_ERROR_OUT_OF_MEMORY);
     CUresult result = copy_params(launch, op->launch.params);

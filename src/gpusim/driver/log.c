@@ -9,6 +9,7 @@
 #include "driver.h"
 #include "gpusim/calls/calls.h"
 #include "gpusim/log/write.h"
+#include "module.h"
 #include "op.h"
 #include "stream.h"
 
@@ -205,6 +206,17 @@ void driver_log_fill(const struct driver_op *op)
 
 // --- Export tables -------------------------------------------------------------------------------
 
+static CUresult watch_function(CUfunction handle, cudaabi_sim_watch *watch, void *user)
+{
+    struct driver_function *function = driver_function_of(handle);
+    DRIVER_REJECT(!function, CUDA_ERROR_INVALID_HANDLE);
+    driver_lock();
+    function->watch = watch;
+    function->watch_user = user;
+    driver_unlock();
+    return CUDA_SUCCESS;
+}
+
 // The runtime obtains the log, and the recorder the thread's state, through this function. Their
 // requests are recognized by their identifiers and are not logged, because the program did not make
 // them.
@@ -217,7 +229,7 @@ CUresult cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTable
         return *ppExportTable ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
     }
     static const struct cudaabi_sim sim = {sizeof sim, driver_current_place, driver_at,
-                                           driver_fault};
+                                           driver_fault, watch_function};
     static const CUuuid sim_id = CUDAABI_SIM_ID;
     if (memcmp(pExportTableId, &sim_id, sizeof sim_id) == 0) {
         *ppExportTable = &sim;

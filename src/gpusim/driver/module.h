@@ -22,6 +22,8 @@ struct driver_function {
     CUfunc_cache cache;
     int cluster_policy, cluster[3]; // size that the program requires; zeros: any
     int non_portable_cluster;
+    sim_watch *watch; // gets the accesses of later launches; NULL: nobody does
+    void *watch_user;
     bool known; // the program has its handle
     bool late;  // since work was underway, its code is loaded by the first launch
 };

@@ -122,6 +122,8 @@ static CUresult run_launch(const struct driver_op *op, uint64_t *duration_ns)
         .id = atomic_fetch_add(&driver.launches, 1) + 1,
         .call = own->running_for,
         .stream = driver_stream_handle(own->running_on),
+        .watch = op->launch.watch,
+        .watch_user = op->launch.watch_user,
     };
     for (int i = 0; op->launch.function->info->blocks_are_clusters && cluster[0] && i < 3; i++)
         launch.grid[i] *= cluster[i];

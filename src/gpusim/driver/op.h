@@ -40,6 +40,8 @@ struct driver_op {
             int cluster_policy;
             uint32_t shared_bytes;
             bool cooperative;
+            sim_watch *watch; // as the function had it when the launch was enqueued
+            void *watch_user;
             void *params; // owned, packed
         } launch;
         struct {

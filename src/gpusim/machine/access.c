@@ -411,6 +411,37 @@ static bool generic_lanes(struct sim_warp *warp, const struct sim_uop *op, uint3
     return true;
 }
 
+// Returns whether memory that an instruction reached is none of the block, the thread or the
+// launch.
+static bool is_global(const struct sim_warp *warp, const unsigned char *place)
+{
+    const struct sim_run *launch = warp->block->launch;
+    return !sim_cluster_holder(warp->block, (uint64_t)(uintptr_t)place) &&
+           (uint64_t)(place - warp->local) >= (uint64_t)LANES * launch->local_bytes &&
+           (!launch->params || (uint64_t)(place - launch->params) >= launch->code->own_param_bytes);
+}
+
+static void watch(const struct sim_warp *warp, const unsigned char *place, uint32_t bytes,
+                  enum sim_access_kind kind)
+{
+    const struct sim_launch *request = warp->block->launch->request;
+    if (request->watch && is_global(warp, place))
+        request->watch(request->watch_user, (uint64_t)(uintptr_t)place, bytes, kind != ACCESS_STORE,
+                       kind != ACCESS_LOAD);
+}
+
+// Passes the access on to the log, and to who watches the launch.
+static void note(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
+                 enum sim_access_kind kind, struct sim_access *access)
+{
+    const bool watched =
+        warp->block->launch->request->watch && (op->space == PTX_SPACE_GLOBAL || !op->space);
+    for (uint32_t left = watched ? warp->mask : 0; left; left &= left - 1)
+        watch(warp, access->pointer[__builtin_ctz(left)], bytes, kind);
+    if (warp->block->launch->device->log)
+        sim_log_access(warp, op, bytes, kind, access);
+}
+
 bool sim_access_given(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
                       enum sim_access_kind kind, struct sim_access *access)
 {
@@ -440,7 +471,7 @@ bool sim_access_given(struct sim_warp *warp, const struct sim_uop *op, uint32_t 
         warp->global_bytes += global ? all_bytes : 0;
     }
     if (good && warp->logged)
-        sim_log_access(warp, op, bytes, kind, access);
+        note(warp, op, bytes, kind, access);
     return good;
 }
 
@@ -702,6 +733,7 @@ unsigned char *sim_access_place(struct sim_warp *warp, const struct sim_uop *op,
     uint32_t size = (uint32_t)(bytes < UINT32_MAX ? bytes : UINT32_MAX);
     if (!generic_lane(warp, op, lane, size, kind, &access))
         return NULL;
+    watch(warp, access.pointer[lane], size, kind);
     if (warp->block->launch->device->log)
         sim_log_lane(warp, lane, 0, access.pointer[lane], size, kind);
     return access.pointer[lane];

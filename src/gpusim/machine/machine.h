@@ -273,7 +273,7 @@ struct sim_warp {
     struct sim_path *path; // the running one
     struct sim_block *block;
     struct sim_seen *seen; // cache of the worker that runs the block
-    bool logged;           // accesses go to the log
+    bool logged;           // accesses go to the log, or to who watches the launch
     bool packed;           // some of its frames are packed
     uint32_t index;        // index in its block
     uint32_t live;         // lanes that have not ended

@@ -199,6 +199,9 @@ bool sim_module_global(const struct sim_module *module, const char *name, uint64
 
 // --- Launches ------------------------------------------------------------------------------------
 
+// Gets an access of a launch to global memory before it is made. Several threads call it at once.
+typedef void sim_watch(void *user, uint64_t address, uint32_t bytes, bool reads, bool writes);
+
 struct sim_launch {
     struct sim_kernel *kernel;
     uint32_t grid[3], block[3];
@@ -208,6 +211,8 @@ struct sim_launch {
     bool cooperative;
     uint64_t id;           // for the log
     uint64_t call, stream; // for the log: the call that submitted it, and its stream
+    sim_watch *watch;      // gets accesses of loads, stores, atomics and copies; NULL: nobody does
+    void *watch_user;      // its first argument
 };
 
 // Why a launch failed. The driver translates these into CUDA's error codes.

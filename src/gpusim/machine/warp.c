@@ -598,7 +598,7 @@ bool sim_warp_init(struct sim_warp *warp, struct sim_block *block, uint32_t inde
     memset(warp, 0, sizeof(*warp));
     warp->block = block;
     warp->seen = block->worker->seen;
-    warp->logged = launch->device->log;
+    warp->logged = launch->device->log || launch->request->watch;
     warp->index = index;
     warp->tid = (const uint32_t(*)[LANES])launch->tids[index];
     if (launch->local_bytes)
