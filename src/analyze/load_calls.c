@@ -133,7 +133,8 @@ static void take_shared(struct analyze_loading *loading)
 enum knowledge { UNKNOWN, PASSED, OBSERVED };
 
 // Adds the accesses that were recorded for a node of the call; node 0 is the call itself. Returns
-// what they are known by.
+// what they are known by. Sampled launches may access more than they were seen to, in ways that are
+// not patched, so they hide as much as others that are known by their arguments.
 static enum knowledge add_accesses(struct analyze_loading *loading, uint64_t call, uint32_t node,
                                    uint32_t kernel)
 {
@@ -143,13 +144,15 @@ static enum knowledge add_accesses(struct analyze_loading *loading, uint64_t cal
         const struct profile_access *access = loading->access;
         struct analyze_touch *touch =
             add_touch(loading, access->object,
-                      (access->read ? ANALYZE_READ : 0u) | (access->written ? ANALYZE_WRITE : 0u));
+                      (access->read || access->sampled ? ANALYZE_READ : 0u) |
+                          (access->written || access->sampled ? ANALYZE_WRITE : 0u));
         if (access->node == node)
             known = access->passed && known != OBSERVED ? PASSED : OBSERVED;
         if (!touch)
             continue;
         touch->is_kernel = true;
         touch->passed = access->passed;
+        touch->sampled = access->sampled;
         touch->kernel = kernel;
         touch->elements = access->elements;
         touch->new_elements = access->new_elements;

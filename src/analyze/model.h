@@ -67,6 +67,7 @@ struct analyze_touch {
     uint8_t how; // ANALYZE_READ and ANALYZE_WRITE
     bool is_kernel;
     bool passed;   // known only by the arguments of the launch, which may have accessed it
+    bool sampled;  // although passed, it was seen that it did
     bool beyond;   // a copy or set extends beyond the object
     uint8_t maker; // enum analyze_maker
     // Of a copy from the host: 1 + index of the call before which its source was still the same. 0:

@@ -185,7 +185,7 @@ bool analyze_is_passed(const struct analyze_model *model, const struct analyze_o
     for (uint32_t u = 0; u < object->use_count; u++) {
         const struct analyze_touch *touch =
             &model->touches.items[model->uses[object->first_use + u]];
-        if (touch->call == call && touch->passed)
+        if (touch->call == call && touch->passed && !touch->sampled)
             return true;
     }
     return false;

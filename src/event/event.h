@@ -298,8 +298,14 @@ enum { EVENT_TIME_ESTIMATED = 1 }; // start_ns is inferred from when the launch 
 
 // PASSED: the object is known only because an argument of the launch points to it; it may have been
 // read and written. With call 0: launches that are known by their arguments may also find the
-// object's address in memory.
-enum { EVENT_ACCESS_READ = 1, EVENT_ACCESS_WRITTEN = 2, EVENT_ACCESS_PASSED = 4 };
+// object's address in memory. SAMPLED, with PASSED: the launch was seen to do what READ and WRITTEN
+// say, which takes the place of what was known of the object by its arguments.
+enum {
+    EVENT_ACCESS_READ = 1,
+    EVENT_ACCESS_WRITTEN = 2,
+    EVENT_ACCESS_PASSED = 4,
+    EVENT_ACCESS_SAMPLED = 8
+};
 
 #define EVENT_UNKNOWN FACTS_UNKNOWN
 struct event_access {
@@ -607,6 +613,16 @@ const char *event_kind_name(enum event_kind kind); // for people: "call"
 #define EVENT_NO_PROBES_VARIABLE     "GLINT_NO_PROBES"
 // Which launches of a kernel: every Nth.
 #define EVENT_SAMPLE_VARIABLE        "GLINT_SAMPLE"
+// Which launches of a kernel without probes run patched code: the first and every Nth; the library
+// of the Sanitizer API that patches it, and the patch, by their paths; and how much GPU time that
+// may take, as a percentage of that of other launches, to test it without a limit (100; default
+// 10).
+#define EVENT_SAMPLE_NATIVE_VARIABLE "GLINT_SAMPLE_NATIVE"
+#define EVENT_SANITIZER_VARIABLE     "GLINT_SANITIZER"
+#define EVENT_PATCH_VARIABLE         "GLINT_SAMPLED_PATCH"
+#define EVENT_BUDGET_VARIABLE        "GLINT_SAMPLED_BUDGET"
+// The same library where the recorder has found one. It serves NVIDIA's GPUs only.
+#define EVENT_FOUND_VARIABLE         "GLINT_SANITIZER_FOUND"
 // Which part of the run: event_capture_parse.
 #define EVENT_CAPTURE_VARIABLE       "GLINT_CAPTURE_RANGE"
 // How to count words of shared memory, to compare what it costs: "basic", or a list of "sa", "na",

@@ -35,6 +35,9 @@ struct profile_access {
     // Known only by the arguments of the launch: it may have been read and written. With call 0:
     // launches that are known by their arguments may also find the object's address in memory.
     bool passed;
+    // With `passed`: it was read or written as `read` and `written` say, in a launch that ran
+    // patched code. Whether the launch did more to it is unknown.
+    bool sampled;
 };
 
 enum { FACTS_COUNT_SIZES(FACTS_VALUE, PROFILE_) };

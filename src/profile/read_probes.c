@@ -85,6 +85,7 @@ const struct profile_access *profile_accesses_next(struct profile_accesses *acce
                                                 .written = U64(3) >> 1 & 1,
                                                 .named = U64(3) >> 2 & 1,
                                                 .passed = U64(3) >> 3 & 1,
+                                                .sampled = U64(3) >> 4 & 1,
                                                 .bytes_read = U64(4),
                                                 .bytes_written = U64(5),
                                                 .elements = U64(6),

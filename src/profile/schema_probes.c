@@ -51,7 +51,7 @@ const char profile_probes_schema[] =
     " NULLIF(s.elements, -1) AS elements, NULL AS ranges, NULLIF(s.read_bytes, -1) AS bytes_read,"
     " NULLIF(s.written_bytes, -1) AS bytes_written, NULLIF(s.element_bytes, 0) AS element_bytes,"
     " NULLIF(s.new, -1) AS new_elements, NULLIF(s.shared, -1) AS shared_elements,"
-    " CASE (s.flags >> 3) & 1 WHEN 1 THEN 'arguments' ELSE 'probes' END AS known_by"
+    " CASE (s.flags >> 3) & 3 WHEN 3 THEN 'sampled' WHEN 1 THEN 'arguments' ELSE 'probes' END AS known_by"
     " FROM accesses a LEFT JOIN access_shapes s ON s.id = a.shape WHERE a.call > 0;"
 
     // An object that is copied into itself has one row. Calls that failed, or only went into a graph, touched nothing.

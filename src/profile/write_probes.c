@@ -45,7 +45,7 @@ enum base_code profile_add_access(struct profile_writer *writer,
     // PROFILE_UNKNOWN becomes -1.
     int64_t shape[] = {0,
                        access->read | access->written << 1 | access->named << 2 |
-                           access->passed << 3,
+                           access->passed << 3 | access->sampled << 4,
                        (int64_t)access->bytes_read,
                        (int64_t)access->bytes_written,
                        (int64_t)access->elements,

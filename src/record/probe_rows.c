@@ -61,7 +61,9 @@ bool record_access(struct record_session *session, struct record_piece *piece)
         return false;
     const uint32_t flags = event.flags;
     const uint32_t touched = EVENT_ACCESS_READ | EVENT_ACCESS_WRITTEN;
-    if (flags & ~(touched | EVENT_ACCESS_PASSED) || (event.call == 0) != !(flags & touched))
+    if (flags & ~(touched | EVENT_ACCESS_PASSED | EVENT_ACCESS_SAMPLED) ||
+        (event.call == 0) != !(flags & touched) ||
+        (flags & EVENT_ACCESS_SAMPLED && !(flags & EVENT_ACCESS_PASSED)))
         return false;
     if (event.element_bytes == 0 && event.elements != EVENT_UNKNOWN)
         return false;
@@ -71,6 +73,7 @@ bool record_access(struct record_session *session, struct record_piece *piece)
     const struct profile_access access = {.read = flags & EVENT_ACCESS_READ,
                                           .written = flags & EVENT_ACCESS_WRITTEN,
                                           .passed = flags & EVENT_ACCESS_PASSED,
+                                          .sampled = flags & EVENT_ACCESS_SAMPLED,
                                           FACTS_ACCESS(RECORD_AS)};
     profile_add_access(session->writer, &access, &session->error);
     return true;

@@ -216,7 +216,10 @@ static void put_access(struct base_json *json, const struct profile_access *acce
                                access->new_elements != PROFILE_UNKNOWN);
     report_json_number_or_null(json, "shared_elements", access->shared_elements,
                                access->shared_elements != PROFILE_UNKNOWN);
-    report_json_string(json, "known_by", access->passed ? "arguments" : "probes");
+    report_json_string(json, "known_by",
+                       access->sampled  ? "sampled"
+                       : access->passed ? "arguments"
+                                        : "probes");
     base_json_end_object(json);
 }
 
@@ -249,9 +252,10 @@ static void put_knowledge(struct json_writing *writing, const struct profile_cal
                          (has_access(writing, call->number) && !writing->access->passed);
     report_json_bool(&writing->json, "watched", watched);
     report_json_string(&writing->json, "known_by",
-                       watched                                      ? "probes"
-                       : call->launch.flags & PROFILE_LAUNCH_PASSED ? "arguments"
-                                                                    : NULL);
+                       watched                                         ? "probes"
+                       : !(call->launch.flags & PROFILE_LAUNCH_PASSED) ? NULL
+                       : call->launch.flags & PROFILE_LAUNCH_SAMPLED   ? "sampled"
+                                                                       : "arguments");
 }
 
 static void put_details(struct json_writing *writing, const struct profile_call *call)

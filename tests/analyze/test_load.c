@@ -160,6 +160,37 @@ static void launches_that_do_not_tell_all_are_unseen(void **state)
     analyze_model_fini(&model);
 }
 
+// A sampled launch may do more than it was seen to, but it was seen to use the object.
+static void sampled_launches_hide_as_much_as_others(void **state)
+{
+    (void)state;
+    struct analyze_model model;
+    begin();
+    object(1, PROFILE_OBJECT_DEVICE, 0, 0);
+    object(2, PROFILE_OBJECT_DEVICE, 0, 0);
+    const struct profile_probe blind = {.kernel = 1, .reason = "it has no PTX"};
+    assert_int_equal(profile_add_probe(writer, &blind, &error), BASE_OK);
+    call((struct profile_call){
+        .number = 1,
+        .kind = PROFILE_CALL_LAUNCH,
+        .launch = {.kernel = 1, .flags = PROFILE_LAUNCH_PASSED | PROFILE_LAUNCH_SAMPLED}});
+    static const struct profile_access accesses[] = {
+        {.call = 1, .object = 1, .written = true, .passed = true, .sampled = true},
+        {.call = 1, .object = 2, .read = true, .written = true, .passed = true},
+    };
+    for (size_t i = 0; i < sizeof(accesses) / sizeof(accesses[0]); i++)
+        assert_int_equal(profile_add_access(writer, &accesses[i], &error), BASE_OK);
+    load(&model);
+    assert_int_equal(model.unseen_count, 1);
+    assert_int_equal(model.hidden_count, 0);
+    assert_int_equal(model.touches.count, 2);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(model.touches.items[i].how, ANALYZE_READ | ANALYZE_WRITE);
+    assert_false(analyze_is_passed(&model, &model.objects.items[0], 0));
+    assert_true(analyze_is_passed(&model, &model.objects.items[1], 0));
+    analyze_model_fini(&model);
+}
+
 // Of a launch, a flag says that its arguments were searched; of a node, its accesses. Objects whose
 // addresses lie in memory, and variables, may be used by all such launches.
 static void launches_that_are_known_by_arguments_hide_little(void **state)
@@ -816,6 +847,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_and_sets_touch_ranges),
         cmocka_unit_test(launches_that_do_not_tell_all_are_unseen),
+        cmocka_unit_test(sampled_launches_hide_as_much_as_others),
         cmocka_unit_test(launches_that_are_known_by_arguments_hide_little),
         cmocka_unit_test(launches_in_doubt_are_unseen),
         cmocka_unit_test(launches_may_do_more_than_access_memory),

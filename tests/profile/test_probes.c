@@ -331,12 +331,22 @@ static void launches_say_whether_they_were_watched(void **state)
         .call = 6, .object = 1, .read = true, .written = true, .passed = true};
     check_good(profile_add_call(writer, &call, &error), &error);
     check_good(profile_add_access(writer, &access, &error), &error);
+    call.number = 7; // what was seen takes the place of what arguments imply
+    call.launch.flags = PROFILE_LAUNCH_PASSED | PROFILE_LAUNCH_SAMPLED;
+    check_good(profile_add_call(writer, &call, &error), &error);
+    for (access.call = 7, access.object = 1; access.object <= 2; access.object++)
+        check_good(profile_add_access(writer, &access, &error), &error);
+    access = (struct profile_access){
+        .call = 7, .object = 2, .read = true, .passed = true, .sampled = true};
+    check_good(profile_add_access(writer, &access, &error), &error);
     struct profile *profile = finish(writer);
     check_query(profile,
                 "SELECT call, watched, cooperative, known_by FROM v_launches ORDER BY call",
-                "1|0|0|\n2|1|0|probes\n3|1|0|probes\n4|0|1|\n5|0|0|arguments\n6|0|0|\n");
-    check_query(profile, "SELECT call, known_by FROM v_accesses ORDER BY call",
-                "2|probes\n6|arguments\n");
+                "1|0|0|\n2|1|0|probes\n3|1|0|probes\n4|0|1|\n5|0|0|arguments\n6|0|0|\n"
+                "7|0|0|sampled\n");
+    check_query(profile,
+                "SELECT call, known_by, read, written FROM v_accesses ORDER BY call, object",
+                "2|probes|1|0\n6|arguments|1|1\n7|arguments|1|1\n7|sampled|1|0\n");
     profile_close(profile);
 }
 
