@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "program.h"
+#include "sanitizer.h"
 #include "try_driver.h"
 
 enum { FEW_BYTES = 256 << 20 }; // enough for a profile of a few million calls
@@ -105,6 +106,23 @@ static bool look_nvcc(struct examination *at)
     base_buf_puts(&at->said, "no nvcc in PATH");
     at->advice = "glint does not need it; install NVIDIA's toolkit to compile CUDA programs";
     return false;
+}
+
+static bool look_sanitizer(struct examination *at)
+{
+    struct base_buf patch = {0};
+    const bool found = cli_sanitizer_find(&at->said), compiled = cli_sanitizer_find_patch(&patch);
+    if (!found) {
+        base_buf_clear(&at->said);
+        base_buf_printf(&at->said, "no %s", CLI_SANITIZER_LIBRARY);
+    } else if (!compiled) {
+        base_buf_puts(&at->said, ", but glint was built without nvcc and has no patch for it");
+    }
+    at->advice = found ? "build glint where nvcc is"
+                       : "glint record --sample-native needs it: install Compute Sanitizer, or set "
+                         "GLINT_SANITIZER";
+    base_buf_fini(&patch);
+    return found && compiled;
 }
 
 static bool look_memfd(struct examination *at)
@@ -263,6 +281,7 @@ static const struct check checks[] = {
     {"first uses", NEED_NOTHING, look_pages},
     {"end of processes", NEED_NOTHING, look_pidfd},
     {"nvcc", NEED_NOTHING, look_nvcc},
+    {"Sanitizer API", NEED_NOTHING, look_sanitizer},
     {"system", NEED_NOTHING, look_system},
 };
 

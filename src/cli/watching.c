@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "event/event.h"
+#include "sanitizer.h"
 
 // --- Analyses ------------------------------------------------------------------------------------
 
@@ -151,11 +152,11 @@ static bool take_capture_range(struct cli_watching_request *request, const char 
     return false;
 }
 
-static bool take_sample(struct cli_watching_request *request, const char *argument)
+static bool take_sample(const char *option, const char *argument, uint64_t *every)
 {
-    request->sample = number_of(argument, "");
-    if (request->sample == 0 || request->sample > UINT32_MAX) {
-        cli_message("--sample takes a number from 1 to %u, not '%s'", UINT32_MAX, argument);
+    *every = number_of(argument, "");
+    if (*every == 0 || *every > UINT32_MAX) {
+        cli_message("--%s takes a number from 1 to %u, not '%s'", option, UINT32_MAX, argument);
         return false;
     }
     return true;
@@ -212,7 +213,9 @@ bool cli_watching_take_option(struct cli_watching_request *request, const struct
     if (strcmp(option->name, "no-probes") == 0)
         return take_names(option->name, argument, &request->no_probes);
     if (strcmp(option->name, "sample") == 0)
-        return take_sample(request, argument);
+        return take_sample(option->name, argument, &request->sample);
+    if (strcmp(option->name, "sample-native") == 0)
+        return take_sample(option->name, argument, &request->sample_native);
     if (strcmp(option->name, "capture-range") == 0)
         return take_capture_range(request, argument);
     if (strcmp(option->name, "max-shadow") == 0)
@@ -275,6 +278,24 @@ static void add_setting(struct cli_watching_request *request, const char *name, 
         request->settings[request->setting_count++] = (struct profile_setting){name, value};
 }
 
+// Says where libglint.so finds what sampling needs. Returns false if memory runs out.
+static bool set_native(const struct cli_watching_request *request)
+{
+    struct base_buf library = {0}, patch = {0};
+    const bool wanted = request->sample_native;
+    const bool has_patch = wanted && cli_sanitizer_find_patch(&patch);
+    const bool found = wanted && cli_sanitizer_find(&library);
+    if (wanted && !has_patch)
+        cli_message("--sample-native: this glint was built without nvcc, which compiles the patch: "
+                    "no launches are sampled");
+    const bool good = set(EVENT_SAMPLE_NATIVE_VARIABLE, wanted ? request->native_text : NULL) &&
+                      (!wanted || (set(EVENT_PATCH_VARIABLE, has_patch ? patch.text : "") &&
+                                   set(EVENT_FOUND_VARIABLE, found ? library.text : "")));
+    base_buf_fini(&library);
+    base_buf_fini(&patch);
+    return good;
+}
+
 bool cli_watching_prepare(struct cli_watching_request *request)
 {
     char probes[16];
@@ -284,6 +305,10 @@ bool cli_watching_prepare(struct cli_watching_request *request)
     const bool maps = request->maps || request->all_maps;
     if (maps && !(request->probes & EVENT_PROBE_ELEMENTS)) {
         cli_message("--maps needs --analyses elements");
+        return false;
+    }
+    if (request->sample_native && !request->probes) {
+        cli_message("--sample-native needs an analysis of what kernels access, such as objects");
         return false;
     }
     if (request->values && !(request->probes & EVENT_PROBE_VALUES)) {
@@ -305,6 +330,9 @@ bool cli_watching_prepare(struct cli_watching_request *request)
              (unsigned long long)request->sample);
     snprintf(request->max_shadow_text, sizeof(request->max_shadow_text), "%llu",
              (unsigned long long)request->max_shadow_bytes);
+    snprintf(request->native_text, sizeof(request->native_text), "%llu",
+             (unsigned long long)request->sample_native);
+    const char *native = request->sample_native ? request->native_text : NULL;
     const char *sample = request->sample ? request->sample_text : NULL;
     const char *max_shadow = request->max_shadow_bytes ? request->max_shadow_text : NULL;
     bool good = !cache.failed && set(EVENT_PROBES_VARIABLE, probes) &&
@@ -312,7 +340,7 @@ bool cli_watching_prepare(struct cli_watching_request *request)
                 set(EVENT_NO_PROBES_VARIABLE, request->no_probes) &&
                 set(EVENT_CAPTURE_VARIABLE, request->capture_range) &&
                 set(EVENT_SAMPLE_VARIABLE, sample) && set(EVENT_MAX_SHADOW_VARIABLE, max_shadow) &&
-                set(EVENT_MAPS_VARIABLE, maps ? "1" : NULL) &&
+                set(EVENT_MAPS_VARIABLE, maps ? "1" : NULL) && set_native(request) &&
                 set(EVENT_SYNC_TRACKING_VARIABLE, tracking_value(request->sync_tracking)) &&
                 set(EVENT_PROTECT_VARIABLE, request->protects ? "1" : NULL) &&
                 set(EVENT_CACHE_VARIABLE, cache.text ? cache.text : "");
@@ -323,6 +351,7 @@ bool cli_watching_prepare(struct cli_watching_request *request)
     add_setting(request, "kernels", request->kernels);
     add_setting(request, "no_probes", request->no_probes);
     add_setting(request, "sample", sample);
+    add_setting(request, "sample_native", native);
     add_setting(request, "capture_range", request->capture_range);
     add_setting(request, "max_shadow_bytes", max_shadow);
     add_setting(request, "maps", maps ? "1" : NULL);

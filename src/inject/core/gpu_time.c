@@ -236,6 +236,8 @@ void core_gpu_time_after(struct core_call *call)
         *place = call->timing;
         place->start_ns = call->start_ns;
         place->end_ns = call->end_ns;
+        if (place->sampled)
+            atomic_fetch_add(&core_state.sampled_unread, 1);
         times->work = atomic_load(&stream->enqueued);
         times->legacy_work = work_of_legacy(stream);
         atomic_fetch_add_explicit(&context->timings_left, 1, memory_order_relaxed);
@@ -247,6 +249,8 @@ void core_gpu_time_after(struct core_call *call)
             times->unsampled++;
         }
     } else {
+        if (call->timing.sampled)
+            atomic_fetch_add(&core_state.sampled_lost, 1);
         give_event(context, call->timing.before);
         give_event(context, call->timing.after);
     }
@@ -280,15 +284,29 @@ static double start_of(const struct core_context *context, struct core_stream_ti
     return util_latency_start(&times->latency, start, (double)timing->end_ns, end, estimated);
 }
 
+// Adds a launch's time to the sums of core_state, or counts it as lost.
+static void sum_up(const struct core_timing *timing, bool known, uint64_t duration_ns)
+{
+    if (known && timing->launch)
+        atomic_fetch_add_explicit(timing->sampled ? &core_state.sampled_ns
+                                                  : &core_state.launches_ns,
+                                  duration_ns, memory_order_relaxed);
+    if (!timing->sampled)
+        return;
+    if (!known)
+        atomic_fetch_add(&core_state.sampled_lost, 1);
+    atomic_fetch_sub(&core_state.sampled_unread, 1);
+}
+
 // Records the first unread timing, whose event has happened. Needs the lock.
 static void read_first(struct core_context *context, struct core_stream_times *times)
 {
     struct core_timing timing = times->timings.items[times->first++];
-    double end;
+    double end, start = -1;
     const bool good = time_of(context, timing.after, &end);
     if (good) {
         bool estimated;
-        const double start = start_of(context, times, &timing, end, &estimated);
+        start = start_of(context, times, &timing, end, &estimated);
         const struct event_time record = {.call = timing.call,
                                           .flags = estimated ? EVENT_TIME_ESTIMATED : 0,
                                           .start_ns = (uint64_t)start,
@@ -305,6 +323,7 @@ static void read_first(struct core_context *context, struct core_stream_times *t
             timing.after = old;
         }
     }
+    sum_up(&timing, start >= 0, start >= 0 ? (uint64_t)(end - start + 0.5) : 0);
     times->end_known = good;
     times->end_ns = end;
     give_event(context, timing.before);
@@ -416,6 +435,7 @@ void core_gpu_time_forget(struct core_stream *stream)
     struct core_context *context = stream->context;
     util_mutex_lock(&context->timing_lock, RANK_TIMING);
     for (; left_of(times); times->first++) {
+        sum_up(&times->timings.items[times->first], false, 0);
         give_event(context, times->timings.items[times->first].before);
         give_event(context, times->timings.items[times->first].after);
         atomic_fetch_sub_explicit(&context->timings_left, 1, memory_order_relaxed);

@@ -21,7 +21,7 @@ struct core_timing { // of one piece of work whose GPU time is not known yet
     uint64_t start_ns, end_ns; // times of the call
     CUevent before;            // NULL: the start time is inferred from the end and other times
     CUevent after;             // NULL: the work is not timed
-    bool launch;
+    bool launch, sampled;      // sampled: it ran patched code (inject/sampled)
 };
 
 // The GPU times of one stream, protected by its context's timing_lock.

@@ -93,9 +93,13 @@ struct core_state {
     _Atomic bool foreign_noted;   // it was noted that kernels used memory of another context
     _Atomic bool no_place;        // it was noted that a region of NVTX is left out
     _Atomic bool no_tensor_place; // the same of a block of PyTorch's allocator
-    _Atomic uint64_t untimed;     // pieces of work whose GPU time was not taken
-    _Atomic uint64_t estimated;   // launches whose start on the GPU was inferred
-    _Atomic uint32_t shadows;     // contexts in which launches were watched
+    // What launches have taken on the GPU, as far as that was read: natively or with probes, and
+    // sampled; sampled launches whose times are unread, and those whose times are lost.
+    _Atomic uint64_t launches_ns, sampled_ns;
+    _Atomic uint32_t sampled_unread, sampled_lost;
+    _Atomic uint64_t untimed;         // pieces of work whose GPU time was not taken
+    _Atomic uint64_t estimated;       // launches whose start on the GPU was inferred
+    _Atomic uint32_t shadows;         // contexts in which launches were watched
     _Atomic uint64_t context_changes; // contexts that ended; begins at another number in a child
     struct util_latency_errors latency_errors;
     struct util_clock_rate clock;

@@ -7,6 +7,7 @@
 #include "inject/correct/state.h"
 #include "inject/probe/launch.h"
 #include "inject/probe/passed.h"
+#include "inject/sampled/sampled.h"
 
 static void launches(struct core_call *call, CUfunction function, const unsigned grid[3],
                      const unsigned block[3], unsigned shared_bytes, uint32_t flags)
@@ -28,12 +29,14 @@ static void launches(struct core_call *call, CUfunction function, const unsigned
 
 // Defines the hook of a launch of the function f with `args`, which `before` describes. `watched`
 // launches the kernel's clone, probe.function with params->pointers and probe.shared_bytes, unless
-// the driver refuses it.
+// the driver refuses it. A sampled launch has another f and is the program's otherwise.
 #define LAUNCHES(symbol, params, args, watched, stream, pointers, extra, before) \
     CUresult symbol params                                                       \
     {                                                                            \
         struct core_call call;                                                   \
         struct probe_launch probe = {.ticket = NULL};                            \
+        struct sampled_launch sampled = {.ticket = NULL};                        \
+        const CUfunction original = f;                                           \
         CUresult result, refused = CUDA_SUCCESS;                                 \
         if (!core_call_begin(&call, HOOK_##symbol, (stream), UNWIND_CALLER))     \
             return REAL(symbol) args;                                            \
@@ -42,17 +45,29 @@ static void launches(struct core_call *call, CUfunction function, const unsigned
             probe_launch_begin(&probe, &call, f, (pointers), (extra));           \
         if (correct_state.on)                                                    \
             correct_uses_launch(&call, f, (pointers), (extra));                  \
+        if (!probe.ticket)                                                       \
+            f = sampled_launch_begin(&sampled, &call, f, (pointers), (extra));   \
         core_call_start(&call);                                                  \
         if (probe.ticket)                                                        \
             refused = result = REAL(symbol) watched;                             \
         if (!probe.ticket || refused != CUDA_SUCCESS)                            \
             CALLED_WITH(call, result, CALLED(symbol) args);                      \
+        if (sampled.ticket) {                                                    \
+            f = original;                                                        \
+            sampled_launch_made(&sampled, &call, result);                        \
+            if (!sampled.ticket) {                                               \
+                CALLED_WITH(call, result, CALLED(symbol) args);                  \
+                sampled_launch_refused(result);                                  \
+            }                                                                    \
+        }                                                                        \
         core_call_stop(&call, result);                                           \
         if (refused != CUDA_SUCCESS)                                             \
             probe_launch_refused(&probe, &call, refused, result);                \
         if (probe_state && !call.probe && result == CUDA_SUCCESS)                \
             probe_passed_launch(&call, f, (pointers), (extra));                  \
-        return core_call_end(&call);                                             \
+        result = core_call_end(&call);                                           \
+        sampled_launch_end(&sampled, &call);                                     \
+        return result;                                                           \
     }
 #define LAUNCHES_BOTH(symbol, suffix, ...) \
     LAUNCHES(symbol, __VA_ARGS__)          \

@@ -4,10 +4,11 @@
 #include "inject/correct/correct.h"
 #include "inject/guard/guard.h"
 #include "inject/probe/probe.h"
+#include "inject/sampled/sampled.h"
 #include "inject/sources/sources.h"
 #include "inject/uses/first_use.h"
 
 const struct inject_layer *const inject_layers[] = {
-    &guard_layer,   &uses_layer,        &probe_layer, &sources_layer,
-    &correct_layer, &hooks_asked_layer, NULL,
+    &guard_layer,   &uses_layer,    &probe_layer,       &sampled_layer,
+    &sources_layer, &correct_layer, &hooks_asked_layer, NULL,
 };

@@ -13,6 +13,7 @@
 #include "inject/correct/wait/print.h"
 #include "inject/probe/kernel.h"
 #include "inject/probe/module.h"
+#include "inject/sampled/sampled.h"
 
 #include <xxhash.h>
 
@@ -120,6 +121,7 @@ static uint32_t loaded(struct core_call *call, const void *handle, const void *i
     correct_loaded(image, NULL);
     const uint32_t number = core_module_new(handle, call->context, &about, NULL);
     core_variables_note(number, call->context, image, NULL, preserved);
+    sampled_loaded(number, image, about.bytes, preserved, NULL);
     return number;
 }
 
@@ -131,6 +133,7 @@ static uint32_t loaded_file(struct core_call *call, const void *handle, const ch
     const struct event_module about = describe_file(path);
     const uint32_t number = core_module_new(handle, call->context, &about, path);
     core_variables_note(number, call->context, NULL, path, false);
+    sampled_loaded(number, NULL, 0, false, path);
     return number;
 }
 
@@ -240,6 +243,7 @@ static void prepare(const void *handle, const struct core_call *call)
 {
     if (probe_state)
         probe_kernel_prepare(handle, call->current);
+    sampled_prepare(handle, call->current);
 }
 
 HOOKED(cuModuleGetFunction, (CUfunction * function, CUmodule module, const char *name),

@@ -93,6 +93,8 @@ void *probe_kernel_make(uint32_t module_number, const char *name)
         reason = module->reason[0] ? module->reason : "the PTX of its module does not contain it";
     kernel->reason = reason ? probe_copy_text(reason) : NULL;
     kernel->is_compiled = module && module->is_compiled;
+    kernel->module = module_number;
+    kernel->name = kernel->about ? NULL : probe_copy_text(name);
     kernel->is_passed = probe_selects(name);
     util_mutex_unlock(&probe_state->lock, RANK_PROBE);
     return kernel;
@@ -115,6 +117,7 @@ void probe_kernel_drop(struct probe_kernel *kernel)
         clone = next;
     }
     free((void *)(uintptr_t)kernel->reason);
+    free((void *)(uintptr_t)kernel->name);
     free(kernel);
 }
 

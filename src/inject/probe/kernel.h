@@ -35,6 +35,9 @@ struct probe_kernel {
     bool is_passed;   // without probes, its launches are known by their arguments: see passed.h
     bool is_compiled; // its module is machine code
     const char *allocates; // its name, if it may allocate or free memory itself
+    uint32_t module;
+    const char *name;      // without probes: in the module; NULL: unknown
+    void *_Atomic sampled; // kept by inject/sampled, never freed; NULL: nothing
     _Atomic uint32_t launches;
     _Atomic uint32_t number;         // number in its records; 0: not recorded yet
     _Atomic bool refused;            // it was noted that a launch of it was not watched

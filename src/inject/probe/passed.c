@@ -14,27 +14,25 @@
 #include "inject/core/object_records.h"
 #include "inject/core/params.h"
 
-enum { MOST_OBJECTS = 256 }; // of one launch
-
 struct passed_words {
-    const struct core_call *call;
-    uint64_t numbers[MOST_OBJECTS];
-    size_t count;
+    const struct core_call *call; // NULL: nothing is recorded
+    struct probe_passed_objects objects;
     uint32_t node; // 1 + index; 0: a launch
     bool unknown;  // more may be accessed
 };
 
 static bool is_new(struct passed_words *passing, uint64_t number)
 {
-    for (size_t i = 0; i < passing->count; i++) {
-        if (passing->numbers[i] == number)
+    struct probe_passed_objects *objects = &passing->objects;
+    for (uint32_t i = 0; i < objects->count; i++) {
+        if (objects->numbers[i] == number)
             return false;
     }
-    if (passing->count == MOST_OBJECTS) {
+    if (objects->count == PROBE_PASSED_MOST) {
         passing->unknown = true;
         return false;
     }
-    passing->numbers[passing->count++] = number;
+    objects->numbers[objects->count++] = number;
     return true;
 }
 
@@ -43,7 +41,7 @@ static void pass_word(struct passed_words *passing, uint64_t word)
     const struct core_objects_pointed found = core_objects_pointed(&core_state.objects, word);
     passing->unknown |= found.leads_on;
     for (size_t i = 0; i < found.count; i++) {
-        if (is_new(passing, found.numbers[i]))
+        if (is_new(passing, found.numbers[i]) && passing->call)
             core_object_accessed(passing->call->number, passing->node, found.numbers[i],
                                  EVENT_ACCESS_READ | EVENT_ACCESS_WRITTEN | EVENT_ACCESS_PASSED,
                                  true);
@@ -76,9 +74,21 @@ static bool hides_in_textures(void)
 static void begin(struct passed_words *passing, const struct core_call *call, uint32_t node)
 {
     passing->call = call;
-    passing->count = 0;
+    passing->objects.count = 0;
     passing->node = node;
     passing->unknown = false;
+}
+
+bool probe_passed_find(const void *function, void **pointers, void **extra,
+                       struct probe_passed_objects *objects)
+{
+    struct passed_words passing;
+    if (!is_passed(function) || hides_in_textures())
+        return false;
+    begin(&passing, NULL, 0);
+    const bool known = core_params_each(function, pointers, extra, pass_value, &passing);
+    *objects = passing.objects;
+    return known && !passing.unknown;
 }
 
 void probe_passed_launch(struct core_call *call, const void *function, void **pointers,

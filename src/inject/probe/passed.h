@@ -11,6 +11,16 @@
 void probe_passed_launch(struct core_call *call, const void *function, void **pointers,
                          void **extra);
 
+enum { PROBE_PASSED_MOST = 256 };
+struct probe_passed_objects {
+    uint64_t numbers[PROBE_PASSED_MOST];
+    uint32_t count;
+};
+// Finds the same objects without recording them. Returns whether the launch can access no others,
+// as far as its arguments tell. The launch's shape must be possible (core/params.h).
+bool probe_passed_find(const void *function, void **pointers, void **extra,
+                       struct probe_passed_objects *objects);
+
 // What nodes of an executable graph pass to kernels without probes: each word that may be an
 // address. Initialize with {0}. One thread at a time.
 struct probe_passed_word {

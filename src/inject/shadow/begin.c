@@ -37,6 +37,20 @@ struct shadow_ticket *shadow_ticket_make(struct shadow *shadow, const struct sha
     ticket->dynamic_bytes = launch->dynamic_bytes;
     ticket->tags = launch->tags;
     ticket->turn = launch->turn;
+    if (launch->flying) {
+        const size_t bytes = launch->passed_count * sizeof(*launch->passed);
+        ticket->passed = malloc(bytes ? bytes : 1);
+        if (!ticket->passed) {
+            free(ticket);
+            core_no_memory();
+            return NULL;
+        }
+        if (bytes)
+            memcpy(ticket->passed, launch->passed, bytes);
+        ticket->passed_count = launch->passed_count;
+        ticket->flying = launch->flying;
+        atomic_fetch_add(ticket->flying, 1);
+    }
     for (int i = 0; i < 3; i++) {
         ticket->threads *= (uint64_t)launch->grid[i] * launch->block[i];
         ticket->blocks *= launch->grid[i];
@@ -85,6 +99,9 @@ void shadow_ticket_free(struct shadow_ticket *ticket)
             shadow_put_told(ticket->call, 0, 0);
         free(whole);
     }
+    if (ticket->flying)
+        atomic_fetch_sub(ticket->flying, 1);
+    free(ticket->passed);
     free(ticket->written);
     free(ticket->jobs);
     free(ticket->looked);
@@ -237,6 +254,11 @@ void shadow_aim(const struct shadow_launch *launch, uint64_t *roots)
     const struct instrument_launch says = shadow_says(launch);
     for (uint32_t i = 0; i < launch->kernel->root_count; i++)
         roots[i] = instrument_aim(launch->kernel, i, &says, find_extent, NULL);
+}
+
+void shadow_mute(struct shadow_ticket *ticket)
+{
+    ticket->muted = true;
 }
 
 bool shadow_is_light(const struct shadow_ticket *ticket)

@@ -208,6 +208,10 @@ struct shadow_ticket {
     uint64_t reuse_bytes;         // shared: of what these count; 0 without them
     uint64_t reuse_at;            // shared: where in its record they are copied
     struct shadow_trace *trace;   // cache: see trace.h; NULL: the launch is not traced
+    uint64_t *passed;             // as in struct shadow_launch; owned
+    uint32_t passed_count;
+    bool muted;               // nothing of it is recorded
+    _Atomic uint32_t *flying; // the same; NULL: it is not sampled
     uint32_t root_count;
     struct shadow_root roots[];
 };

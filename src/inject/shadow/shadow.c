@@ -118,7 +118,9 @@ void shadow_launched(struct shadow_ticket *ticket, uint64_t call, bool launched)
         }
     } else if (launched) {
         shadow_batch_add(lane->open, ticket);
-        if (ticket->stream->foreign) // glint does not see when it is destroyed
+        // glint does not see when a foreign stream is destroyed. The next sampled launch of the
+        // kernel waits for the results of this one.
+        if (ticket->stream->foreign || ticket->flying)
             shadow_lane_close(lane, lane->stream->handle);
     } else {
         shadow_ticket_free(ticket);

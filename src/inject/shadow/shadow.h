@@ -59,6 +59,11 @@ struct shadow_launch {
     bool turn;              // shared, cache: to be traced, see turns.h
     bool may_light;         // the second clone may run
     uint32_t facts;         // enum instrument_facts, of the clone
+    // Of a sampled launch, which has no clone: the objects that its arguments point into. Its
+    // records refine what is known by these; there is no EVENT_TOLD. NULL: it is none.
+    const uint64_t *passed;
+    uint32_t passed_count;
+    _Atomic uint32_t *flying; // of a sampled launch: counts it until its results are recorded
 };
 
 // Loads the code that watched launches in the context need, as far as that is known before the
@@ -75,6 +80,8 @@ void shadow_aim(const struct shadow_launch *launch, uint64_t *roots);
 struct shadow_ticket *shadow_begin(const struct shadow_launch *launch, void *context);
 // Returns whether it is the second clone that must be launched.
 bool shadow_is_light(const struct shadow_ticket *ticket);
+// Makes the launch have no records.
+void shadow_mute(struct shadow_ticket *ticket);
 // Says that the launch was enqueued on its stream as this call, or (launched == false) that it was
 // not. Enqueues the read-back behind it. Consumes the ticket.
 void shadow_launched(struct shadow_ticket *ticket, uint64_t call, bool launched);

@@ -264,6 +264,8 @@ static void join(struct reported *to, const struct reported *from)
 static bool is_named(const struct shadow_ticket *ticket, uint64_t object)
 {
     bool named = false;
+    for (uint32_t i = 0; i < ticket->passed_count && !named; i++)
+        named = ticket->passed[i] == object;
     for (uint32_t i = 0; i < ticket->root_count && !named; i++)
         named = ticket->roots[i].object == object && !ticket->roots[i].aimed;
     return named;
@@ -313,8 +315,10 @@ static void put_access(const struct shadow_ticket *ticket, const struct reported
         }
         record.element_bytes = 1u << reported->grain->shift;
     }
-    if (!record.flags && !reported->sums.elements)
+    if ((!record.flags && !reported->sums.elements) || ticket->muted)
         return;
+    if (ticket->flying)
+        record.flags |= EVENT_ACCESS_PASSED | EVENT_ACCESS_SAMPLED;
     if (reported->grain && !reported->bytes_unknown[0] && !reported->bytes_unknown[1])
         shadow_element_seen(ticket->shadow, reported->object,
                             reported->bytes[0] + reported->bytes[1], reported->sums.elements);
@@ -347,7 +351,7 @@ static void tell_list(const struct shadow_ticket *ticket, struct told_list *list
         if (first->object)
             put_access(ticket, first);
     }
-    if (!ticket->node || list->doubts)
+    if (!ticket->flying && (!ticket->node || list->doubts))
         shadow_put_told(ticket->call, ticket->node, list->doubts);
     if (ticket->whole)
         atomic_fetch_sub(&ticket->whole->untold, 1);

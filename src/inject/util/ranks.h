@@ -10,6 +10,8 @@
 
 // Outermost first.
 #define UTIL_RANKS(RANK)                                                          \
+    RANK(COPIES, "patched copies of modules")     /* sampled/state.h */           \
+    RANK(SAMPLED, "sampled modules")              /* sampled/state.h */           \
     RANK(LANE, "lane of a stream")                /* shadow/lane.c */             \
     RANK(BACKS, "backed objects")                 /* correct/memory/back.c */     \
     RANK(POOLS, "pools of kept blocks")           /* correct/memory/pool.c */     \
