@@ -24,6 +24,7 @@ expect() {
 }
 
 expect 0 '^conformance +kernels' --list
+expect 0 '^sampled +kernels without PTX' --list
 expect 0 '^examples/saxpy +natively' --list
 # Each folder with a program of the same name is a step.
 programs=0
