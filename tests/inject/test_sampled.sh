@@ -7,8 +7,8 @@ program=$1 library=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-echo patch >patch # the stand-in has its own
-export GLINT_SAMPLED_PATCH="$work/patch"
+echo "the stand-in has its own" >code
+export GLINT_SAMPLED_PATCH="$work/code"
 
 record() { # WHAT OPTION...: records the program, which must not notice
     what=$1

@@ -41,6 +41,7 @@ static inline void prepare(struct core_call *call, enum core_hook hook,
     call->event = NULL;
     call->before.known = call->after.known = false;
     call->probe = NULL;
+    call->sampled = NULL;
     call->refused = CUDA_SUCCESS;
     call->flies = false;
     call->replays = NULL;

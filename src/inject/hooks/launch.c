@@ -65,9 +65,7 @@ static void launches(struct core_call *call, CUfunction function, const unsigned
             probe_launch_refused(&probe, &call, refused, result);                \
         if (probe_state && !call.probe && result == CUDA_SUCCESS)                \
             probe_passed_launch(&call, f, (pointers), (extra));                  \
-        result = core_call_end(&call);                                           \
-        sampled_launch_end(&sampled, &call);                                     \
-        return result;                                                           \
+        return core_call_end(&call);                                             \
     }
 #define LAUNCHES_BOTH(symbol, suffix, ...) \
     LAUNCHES(symbol, __VA_ARGS__)          \

@@ -188,6 +188,7 @@ CUfunction sampled_launch_begin(struct sampled_launch *launch, struct core_call 
 void sampled_launch_made(struct sampled_launch *launch, struct core_call *call, CUresult result)
 {
     if (result == CUDA_SUCCESS) {
+        call->sampled = launch;
         call->timing.sampled = true;
         call->detail.launch.flags |= EVENT_LAUNCH_SAMPLED;
         if (!call->timing.after)
@@ -204,9 +205,10 @@ void sampled_launch_refused(CUresult original)
         sampled_stop("the driver does not launch a patched kernel");
 }
 
-void sampled_launch_end(struct sampled_launch *launch, struct core_call *call)
+void sampled_call_end(struct core_call *call)
 {
-    if (!launch->ticket)
+    struct sampled_launch *launch = call->sampled;
+    if (!launch)
         return;
     if (!(call->detail.launch.flags & EVENT_LAUNCH_PASSED)) // not any more, so nothing is refined
         shadow_mute(launch->ticket);

@@ -163,6 +163,7 @@ const struct inject_layer sampled_layer = {
     .name = "sampled",
     .start = start,
     .finish = finish,
+    .after = sampled_call_end,
     .context_gone = sampled_context_gone,
     .module_ended = sampled_module_ended,
 };

@@ -46,7 +46,7 @@ CUfunction sampled_launch_begin(struct sampled_launch *launch, struct core_call 
 // program's function must be launched, and sampled_launch_refused gets the result.
 void sampled_launch_made(struct sampled_launch *launch, struct core_call *call, CUresult result);
 void sampled_launch_refused(CUresult original);
-// Called at the call's end, after its record.
-void sampled_launch_end(struct sampled_launch *launch, struct core_call *call);
+// Called at a call's end, after its record: enqueues the read-back of a sampled launch.
+void sampled_call_end(struct core_call *call);
 
 #endif
