@@ -83,14 +83,14 @@ void sampled_loaded(uint32_t number, const void *image, uint64_t bytes, bool pre
         module->image = keep_file(path);
     util_mutex_lock(&sampled_state.lock, RANK_SAMPLED);
     uint64_t *place = module->image ? base_map_put(&sampled_state.modules, number, NULL) : NULL;
-    if (place)
+    if (place) {
         *place = (uint64_t)(uintptr_t)module;
+    } else {
+        if (module->owned)
+            free((void *)(uintptr_t)module->image);
+        free(module);
+    }
     util_mutex_unlock(&sampled_state.lock, RANK_SAMPLED);
-    if (place)
-        return;
-    if (module->owned)
-        free((void *)(uintptr_t)module->image);
-    free(module);
 }
 
 // Returns whether the code that the context's GPU runs has no variables. Code that glint cannot
@@ -184,8 +184,10 @@ static struct sampled_copy *copy_of(struct sampled_module *module, struct core_c
     if (!module->examined)
         module->refused = !has_no_variables(module->image, context);
     module->examined = true;
-    if (copy || module->refused || !add_patch(context) || !(copy = calloc(1, sizeof(*copy))))
-        return copy && copy->module ? copy : NULL;
+    if (copy)
+        return copy->module ? copy : NULL;
+    if (module->refused || !add_patch(context) || !(copy = calloc(1, sizeof(*copy))))
+        return NULL;
     copy->context = context;
     copy->module = load(module);
     util_mutex_lock(&sampled_state.lock, RANK_SAMPLED);
