@@ -179,13 +179,26 @@ static const char *last_part(const char *path, size_t *length)
     return slash ? slash + 1 : path;
 }
 
+// Returns whether the text at the place is "FILE:LINE", as opposed to what the simulated GPU says
+// of instructions without a line: "PTX line 9" or "ld.global.f32 (-lineinfo gives lines)".
+static bool is_line(const char *place, size_t length)
+{
+    const char *colon = memrchr(place, ':', length);
+    size_t digits = 0;
+    while (colon && digits < (size_t)(place + length - (colon + 1)) && colon[1 + digits] >= '0' &&
+           colon[1 + digits] <= '9')
+        digits++;
+    return digits && colon + 1 + digits == place + length;
+}
+
 // Adds "kernel bad read out of bounds at oob.cu:9", or the line of its launch if the kernel's is
-// unknown, from "kernel _Z3badPfPKfi, /x/oob.cu:9, block
-// (0,0,0), thread (0,0,0): invalid read of 4 bytes at 0x7f00: ...". Returns false if the text has
-// another form.
+// unknown, from "kernel _Z3badPfPKfi, /x/oob.cu:9, block (0,0,0), thread (0,0,0): invalid read of 4
+// bytes at 0x7f00: ...". What an assertion says has its own line: "oob.cu:9: assertion `x' failed".
+// Returns false if the text has another form.
 static bool put_fault(const struct report_data *data, const char *fault, struct base_buf *out)
 {
-    static const char start[] = "kernel ", block[] = ", block (", thread[] = "): ";
+    static const char start[] = "kernel ", block[] = ", block (",
+                      thread[] = "): ", assertion[] = ": assertion `";
     const char *name = fault + strlen(start), *place = strchr(fault, ','),
                *where = strstr(fault, block), *what = where ? strstr(where, thread) : NULL;
     if (strncmp(fault, start, strlen(start)) != 0 || !place || !what)
@@ -198,15 +211,25 @@ static bool put_fault(const struct report_data *data, const char *fault, struct 
     else
         base_buf_add(out, name, name_length);
     what += strlen(thread);
-    if (strncmp(what, "invalid read", 12) == 0)
+    const char *asserted = strstr(what, assertion);
+    place = place < where ? place + strlen(", ") : where;
+    size_t length = (size_t)(where - place);
+    if (asserted && is_line(what, (size_t)(asserted - what))) {
+        place = what;
+        length = (size_t)(asserted - what);
+    }
+    if (asserted)
+        base_buf_puts(out, " failed an assertion");
+    else if (strncmp(what, "invalid read", 12) == 0)
         base_buf_puts(out, " read out of bounds");
     else if (strncmp(what, "invalid write", 13) == 0)
         base_buf_puts(out, " wrote out of bounds");
+    else if (strncmp(what, "misaligned ", 11) == 0)
+        base_buf_puts(out, " accessed a misaligned address");
     else
         base_buf_printf(out, " failed (%.*s)", (int)strcspn(what, ":"), what);
-    if (place < where && strncmp(place, ", PTX line", 10) != 0) {
-        size_t length = (size_t)(where - (place + 2));
-        const char *file = last_part(place + 2, &length);
+    if (is_line(place, length)) {
+        const char *file = last_part(place, &length);
         base_buf_printf(out, " at %.*s", (int)length, file);
     } else if (known) {
         put_launch(data, known, out);

@@ -268,7 +268,8 @@ bool sim_objects_is_texture(struct sim_device *device, const struct sim_texture 
 
 // --- Messages ------------------------------------------------------------------------------------
 
-enum { NEAR_NULL = 4096 };
+// Farther away than FAR_BYTES, the nearest object has probably nothing to do with the access.
+enum { NEAR_NULL = 4096, FAR_BYTES = 256 << 20 };
 
 // What gives a device access to memory of another.
 static const char *giver_of(enum gpusim_object_kind kind)
@@ -338,6 +339,8 @@ uint64_t sim_objects_describe(struct sim_device *device, uint64_t address, char 
         far = UINT64_MAX;
         snprintf(out, out_bytes, "there is no live object");
     }
+    if (far > FAR_BYTES && far != UINT64_MAX)
+        snprintf(out, out_bytes, "no live object is near");
     gpusim_unlock(&memory->lock, GPUSIM_RANK_MEMORY);
     return far;
 }

@@ -5,6 +5,7 @@
 . ./busy
 nvcc=$("$root/scripts/have" nvcc 2>/dev/null) || { echo "SKIP: no nvcc (CUDA toolkit)"; exit 77; }
 cat >program.cu <<'END'
+#include <cassert>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -22,6 +23,14 @@ __global__ void traps(int *out)
     if (out[0] >= 0)
         asm volatile("trap;");
 }
+__global__ void misreads(int *out, const char *in)
+{
+    out[threadIdx.x] = *(const int *)(in + 1);
+}
+__global__ void asserts(const int *in)
+{
+    assert(in[threadIdx.x] > 0);
+}
 int main(int, char **argv)
 {
     const size_t bytes = 1 << 20;
@@ -37,6 +46,10 @@ int main(int, char **argv)
         writes<<<1, 32>>>(a);
     if (!strcmp(argv[1], "traps"))
         traps<<<1, 32>>>(a);
+    if (!strcmp(argv[1], "misreads"))
+        misreads<<<1, 32>>>(b, (const char *)a);
+    if (!strcmp(argv[1], "asserts"))
+        asserts<<<1, 32>>>(a);
     if (!strcmp(argv[1], "shape")) {
         good<<<1, 4096>>>(a);
         exit(3);
@@ -69,9 +82,19 @@ int main(int, char **argv)
 }
 END
 "$nvcc" -g -o program -O3 -lineinfo -Wno-deprecated-gpu-targets -arch=compute_75 program.cu || exit 1
-for how in reads writes traps shape memory pointer query; do
+"$nvcc" -g -o plain -O3 -Wno-deprecated-gpu-targets -arch=compute_75 program.cu || exit 1
+for how in reads writes traps misreads asserts shape memory pointer query; do
     echo "== $how"
     "$GLINT" record -f -q -o p.glint --device sim --no-cache -- ./program $how 2>/dev/null
     COLUMNS=80 "$GLINT" report p.glint | sed -n '2p'
     "$GLINT" report --verbose p.glint | sed -n 's/^ *gain: .*\[\(.*\)\]/found: \1/p' | grep -E 'leak|unused|redundant'
+done
+# Without -lineinfo, the line of the launch is named, except where an assertion says its own; with probes and without.
+for how in reads traps asserts; do
+    for analyses in objects sync; do
+        echo "== $how without lines, $analyses"
+        "$GLINT" record -f -q -o p.glint --device sim --no-cache --analyses $analyses -- ./plain $how 2>error.txt
+        COLUMNS=80 "$GLINT" report p.glint | sed -n '2p'
+        grep -c 'no live object is near' error.txt || :
+    done
 done
