@@ -124,13 +124,54 @@ static bool is_library(const struct record_symbols_frame *frame)
         .function = frame->function, .file = frame->file, .python = frame->code != NULL});
 }
 
+// Returns whether "space::buffer<float>::buffer(unsigned long)" is a constructor: the class and the
+// function have one name.
+static bool is_constructor(const char *function)
+{
+    const char *start = function, *end = NULL, *before = NULL;
+    size_t before_bytes = 0;
+    int depth = 0;
+    for (const char *c = function;; c++) {
+        if (*c == '<')
+            end = depth++ == 0 && !end ? c : end;
+        else if (*c == '>')
+            depth--;
+        else if (depth == 0 && (*c == ':' || *c == ' ' || *c == '(' || !*c)) {
+            const size_t bytes = (size_t)((end ? end : c) - start);
+            if (*c == '(' || !*c)
+                return before && bytes && bytes == before_bytes && !memcmp(start, before, bytes);
+            before = *c == ':' ? start : NULL;
+            before_bytes = bytes;
+            if (*c == ':' && c[1] == ':')
+                c++;
+            start = c + 1;
+            end = NULL;
+        }
+        if (!*c)
+            return false;
+    }
+}
+
+// Returns what follows "this->" if that is the name of a member: a method assigned it, and it is
+// spelled like one, or a constructor did. Returns NULL if it may be another variable.
+static const char *member_of(const char *function, const char *name)
+{
+    static const char own[] = "this->";
+    const size_t length = strlen(name);
+    const bool is_own = strncmp(name, own, strlen(own)) == 0,
+               is_spelled = length > 1 && (name[length - 1] == '_' || !strncmp(name, "m_", 2));
+    if (!is_constructor(function) && !(strstr(function, "::") && (is_own || is_spelled)))
+        return NULL;
+    return is_own ? name + strlen(own) : name;
+}
+
 // Applies rules 1 to 4. Returns true if a name was added.
 static bool name_from_source(struct record_names *names, const struct record_symbols_frame *frames,
                              size_t count, struct base_buf *out)
 {
-    struct base_buf callee = {0}, name = {0}, fallback = {0};
+    struct base_buf callee = {0}, name = {0}, fallback = {0}, member = {0};
     bool known = false;   // the callee is a helper whose source was searched
-    bool library = false; // or a function of a library of templates
+    bool library = false; // or a function of a library of templates, or of a class
     for (size_t i = 0; i < count; i++) {
         const struct record_symbols_frame *frame = &frames[i];
         if (frame->code)
@@ -140,6 +181,8 @@ static bool name_from_source(struct record_names *names, const struct record_sym
             library = true;
             continue;
         }
+        if (member.length && frame->function && is_constructor(frame->function))
+            continue; // it delegates to the other constructor
         if (!frame->file || !frame->line) {
             if (known)
                 break;
@@ -158,6 +201,18 @@ static bool name_from_source(struct record_names *names, const struct record_sym
                                       known ? callee.text : NULL, i == 0, &name);
         if (strength == RECORD_NAMES_RETURNED && !fallback.length && name.length)
             base_buf_add(&fallback, name.text, name.length);
+        const char *owned = strength == RECORD_NAMES_STRONG && name.length && !member.length &&
+                                    !library && frame->function
+                                ? member_of(frame->function, name.text)
+                                : NULL;
+        if (owned) { // the caller says of which variable
+            base_buf_puts(&fallback, name.text);
+            base_buf_puts(&member, owned);
+            simple_name(frame->function, &callee);
+            name.length = 0;
+            library = true;
+            continue;
+        }
         if (strength == RECORD_NAMES_STRONG || strength == RECORD_NAMES_NONE || !frame->function)
             break;
         name.length = 0;
@@ -168,6 +223,9 @@ static bool name_from_source(struct record_names *names, const struct record_sym
     bool found = best->length && !name.failed && !fallback.failed && !callee.failed;
     if (found)
         base_buf_add(out, best->text, best->length);
+    if (found && name.length && member.length && !member.failed)
+        base_buf_printf(out, ".%s", member.text);
+    base_buf_fini(&member);
     base_buf_fini(&callee);
     base_buf_fini(&name);
     base_buf_fini(&fallback);

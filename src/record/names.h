@@ -12,6 +12,9 @@
 //    or returns what it allocated (return p): the variable in the caller's statement that receives
 //    the helper's result (float *x = make(n) gives x) or is its only argument with & (make(&x, n)).
 //    The caller may be a helper too.
+//    A class gives the memory to a member (cudaMalloc(&data_, n)) in a constructor, or in a method
+//    if the name is spelled like that of a member (data_, m_data, this->data): what the caller
+//    constructs, or whose method it calls, with the member (buffer<float> x(n) gives x.data_).
 // 3. The source of the helper is unknown: x = some_alloc(n) gives x, and so does float *x = make(n)
 //    if the function's name contains make, create or new. Other functions may allocate for their
 //    own use.

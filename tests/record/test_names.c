@@ -293,6 +293,56 @@ static void helpers_are_passed_to_the_caller_with_a_name(void **state)
     remove_source(&written);
 }
 
+static void members_are_those_of_the_variable_that_the_caller_makes(void **state)
+{
+    (void)state;
+    struct written written;
+    write_source(&written, "struct buffer {\n"
+                           "    float *data;\n"
+                           "    buffer(int n) { cudaMalloc(&data, n); }\n"
+                           "    buffer(list l) : buffer(l.size()) {}\n"
+                           "    void resize(int n) { cudaMalloc(&data_, n); }\n"
+                           "    void once(int n) { cudaMalloc(&fresh, n); }\n"
+                           "};\n"
+                           "int main() {\n"
+                           "    buffer<float> weights(12);\n"
+                           "    use(buffer(13));\n"
+                           "    bias.resize(14);\n"
+                           "    bias.once(15);\n"
+                           "    all.emplace_back(16);\n"
+                           "}\n");
+    const char *file = written.path;
+    const struct record_symbols_frame
+        constructor = {.function = "space::buffer<float>::buffer(unsigned long)",
+                       .file = file,
+                       .line = 3},
+        delegates = {.function = "space::buffer<float>::buffer(list)", .file = file, .line = 4},
+        resize = {.function = "space::buffer<float>::resize(int)", .file = file, .line = 5},
+        once = {.function = "space::buffer<float>::once(int)", .file = file, .line = 6},
+        grows = {.function = "std::vector<buffer>::emplace_back<int>(int&&)",
+                 .file = "/usr/include/c++/12/bits/vector.tcc",
+                 .line = 1};
+    struct record_symbols_frame frames[] = {
+        constructor, {.function = "main", .file = file, .line = 9}, {.function = "_start"}};
+    assert_name(&written, frames, 3, "weights.data");
+    frames[1].line = 10; // of no variable
+    assert_name(&written, frames, 3, "data");
+    frames[0] = resize;
+    frames[1].line = 11;
+    assert_name(&written, frames, 3, "bias.data_");
+    frames[0] = once; // may be a variable of the method
+    frames[1].line = 12;
+    assert_name(&written, frames, 3, "fresh");
+    frames[0] = constructor;
+    frames[2] = (struct record_symbols_frame){.function = "main", .file = file, .line = 9};
+    frames[1] = delegates;
+    assert_name(&written, frames, 3, "weights.data");
+    frames[1] = grows;
+    frames[2].line = 13;
+    assert_name(&written, frames, 3, "all.data");
+    remove_source(&written);
+}
+
 static void without_an_expression_there_is_the_place(void **state)
 {
     (void)state;
@@ -338,6 +388,7 @@ int main(void)
         cmocka_unit_test(only_the_caller_of_the_driver_names_by_a_pointer),
         cmocka_unit_test(garbage_gives_words_of_the_text_or_nothing),
         cmocka_unit_test(helpers_are_passed_to_the_caller_with_a_name),
+        cmocka_unit_test(members_are_those_of_the_variable_that_the_caller_makes),
         cmocka_unit_test(without_an_expression_there_is_the_place),
         cmocka_unit_test(a_source_newer_than_the_program_is_not_believed),
     };
