@@ -50,6 +50,7 @@ struct analyze_run {
     bool *dead;                            // by access: it is a write that dead-write found
     BASE_ARRAY(struct analyze_fix) fixes;  // of findings that count for the achievable peak
     uint64_t moved_bytes;                  // that copies and sets read and write
+    uint64_t used_bytes;                   // the same, and what kernels do, as far as it is known
     double bandwidth;                      // bytes per nanosecond, if has_bandwidth; 0: unknown
     bool has_bandwidth;
     struct { // thresholds of patterns of values
@@ -80,6 +81,9 @@ void analyze_set_enough(struct analyze_run *run, const struct analyze_object *ob
 // Adds a match, with its worth alone, to the finding of similar matches. Returns the index of that
 // finding; NONE when memory ran out.
 uint32_t analyze_add_finding(struct analyze_run *run, const struct analyze_finding *finding);
+// Returns a hash of the source lines of a call and its path. Calls from one source line have one
+// place, whatever copies of the line the compiler made. A call without a call path has its own.
+uint64_t analyze_place_of(const struct analyze_run *run, uint32_t path, uint64_t call);
 // Keys by which similar matches are recognized; and objects of one name and call path, in matches
 // of patterns that are about an object.
 uint64_t analyze_key_of(const struct analyze_run *run, const struct analyze_finding *finding);

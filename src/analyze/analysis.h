@@ -24,7 +24,7 @@ struct analysis {
     size_t peak_count;
     uint64_t peak_bytes; // analyze_peak_bytes()
     struct analyze_levels levels;
-    uint64_t moved_bytes; // by copies and sets
+    uint64_t used_bytes; // by copies, sets and kernels
     uint64_t unseen_launches, passed_launches;
     uint64_t unseen_because[ANALYZE_UNSEEN_REASONS];
     struct analyze_contents_seen contents_seen;
@@ -42,5 +42,9 @@ enum base_code analyze_model(struct analysis *analysis, struct base_error *error
 // ran out.
 struct analyze_run;
 bool analyze_synchronisation(struct analysis *analysis, struct analyze_run *run);
+
+// covered.c: of worthwhile findings, which are ranked, marks those that are covered by others as
+// not worthwhile. The caller ranks again.
+void analyze_cover(struct analysis *analysis, const struct analyze_run *run);
 
 #endif

@@ -158,7 +158,7 @@ static double share_of(const struct analysis *analysis, const struct analyze_fin
         part(finding->peak_bytes, peak),
         part(finding->together_bytes, peak),
         part(finding->gpu_ns, time->recorded_ns),
-        part(finding->gpu_ns ? 0 : finding->traffic_bytes, analysis->moved_bytes),
+        part(finding->gpu_ns ? 0 : finding->traffic_bytes, analysis->used_bytes),
         part(finding->host_ns, time->recorded_ns),
         part(finding->only_together ? finding->together_ns : 0, time->recorded_ns),
         part(finding->waits, time->waits)};
@@ -168,7 +168,14 @@ static double share_of(const struct analysis *analysis, const struct analyze_fin
     return most;
 }
 
-static bool rank(struct analysis *analysis)
+static void sort(struct analysis *analysis)
+{
+    if (analysis->finding_count)
+        qsort(analysis->ranking, analysis->finding_count, sizeof(*analysis->ranking),
+              analyze_by_rank);
+}
+
+static bool rank(struct analysis *analysis, const struct analyze_run *run)
 {
     size_t count = analysis->finding_count;
     analysis->ranking = calloc(count + 1, sizeof(*analysis->ranking));
@@ -180,8 +187,9 @@ static bool rank(struct analysis *analysis)
         analysis->ranking[i] = finding;
         analysis->worthwhile_count += finding->worthwhile;
     }
-    if (count)
-        qsort(analysis->ranking, count, sizeof(*analysis->ranking), analyze_by_rank);
+    sort(analysis);
+    analyze_cover(analysis, run);
+    sort(analysis);
     return true;
 }
 
@@ -234,9 +242,10 @@ enum base_code analyze_model(struct analysis *analysis, struct base_error *error
     analysis->levels = (struct analyze_levels){peak, peak, peak, peak, 0, 0, 0};
     if (!run.failed && !model->dropped)
         run.failed |= !analyze_achievable(&run, peak, &analysis->levels);
-    analysis->moved_bytes = run.moved_bytes;
+    analysis->used_bytes = run.used_bytes;
     analysis->findings = run.findings.items;
     analysis->finding_count = run.findings.count;
+    run.failed = run.failed || !rank(analysis, &run);
     run_fini(&run);
     run.failed = run.failed || !keep_order(analysis);
     run.failed = run.failed || !analyze_build_flow(model, &analysis->flow);
@@ -247,7 +256,6 @@ enum base_code analyze_model(struct analysis *analysis, struct base_error *error
     memcpy(analysis->unseen_because, model->unseen_because, sizeof(model->unseen_because));
     run.failed = run.failed || !analyze_count_contents(model, &analysis->contents_seen);
     analyze_model_empty(model);
-    run.failed = run.failed || !rank(analysis);
     BASE_RETURN_IF_NO_MEMORY(run.failed, error);
     return BASE_OK;
 }

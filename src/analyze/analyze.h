@@ -128,6 +128,7 @@ struct analyze_finding {
     // The gain is at least ANALYZE_LEAST_*, alone or together with other findings. An unknown gain
     // does not count.
     bool worthwhile;
+    bool covered;       // what it gains is gained if another worthwhile finding is fixed
     bool only_together; // it gains something only if other findings are fixed, too
     // In that case, how much of the common gain is lost if only this is not fixed.
     uint64_t together_bytes; // off the highest peak

@@ -53,9 +53,7 @@ struct analyze_finding analyze_begin_finding(const struct analyze_run *run,
 
 // --- Members -------------------------------------------------------------------------------------
 
-// A call without a call path is similar to no other call. Calls from one source line have one
-// place, whatever copies of the line the compiler made.
-static uint64_t place(const struct analyze_run *run, uint32_t path, uint64_t call)
+uint64_t analyze_place_of(const struct analyze_run *run, uint32_t path, uint64_t call)
 {
     const uint64_t *lines = path ? base_map_get(&run->model->places, path) : NULL;
     return lines ? *lines : path ? path : UINT64_MAX - call;
@@ -65,7 +63,7 @@ static uint64_t made_at(const struct analyze_run *run, const struct analyze_obje
 {
     const struct analyze_call *made =
         object->call == ANALYZE_NONE ? NULL : &run->model->calls.items[object->call];
-    return place(run, made ? made->path : 0, object->number);
+    return analyze_place_of(run, made ? made->path : 0, object->number);
 }
 
 // Equal names have equal pointers, because a profile holds each text once. A function that
@@ -102,7 +100,7 @@ uint64_t analyze_key_of(const struct analyze_run *run, const struct analyze_find
         key[2] = line.line;
         key[3] = finding->kernel;
     } else {
-        key[1] = finding->call ? place(run, finding->path, finding->call) : 0;
+        key[1] = finding->call ? analyze_place_of(run, finding->path, finding->call) : 0;
         key[2] = of_kernel ? finding->kernel : 0;
         // What is wrong with a kernel's use of one object, or with its values, says nothing about
         // others.

@@ -34,14 +34,29 @@ bool analyze_is_gain(uint64_t bytes, uint64_t whole)
     return bytes >= ANALYZE_LEAST_BYTES && analyze_is_part(bytes, whole);
 }
 
-// Returns the bytes that copies and sets read and write.
-static uint64_t moved_bytes(const struct analyze_model *model)
+// Returns the bytes that a kernel reads and writes in an object: each element once, or all of the
+// object if elements were not observed.
+static uint64_t kernel_bytes(const struct analyze_model *model, const struct analyze_touch *touch)
+{
+    uint64_t bytes = 0;
+    if (touch->elements == PROFILE_UNKNOWN || !touch->element_bytes)
+        bytes = model->objects.items[touch->object].bytes;
+    else if (__builtin_mul_overflow(touch->elements, touch->element_bytes, &bytes))
+        bytes = UINT64_MAX;
+    const bool both = (touch->how & ANALYZE_READ) && (touch->how & ANALYZE_WRITE);
+    return both && __builtin_add_overflow(bytes, bytes, &bytes) ? UINT64_MAX : bytes;
+}
+
+// Returns the bytes that copies and sets read and write, and kernels, too, if `all`.
+static uint64_t moved_bytes(const struct analyze_model *model, bool all)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < model->touches.count; i++) {
         const struct analyze_touch *touch = &model->touches.items[i];
         uint64_t bytes = 0;
-        if (!touch->is_kernel && __builtin_mul_overflow(touch->row_bytes, touch->rows, &bytes))
+        if (touch->is_kernel)
+            bytes = all ? kernel_bytes(model, touch) : 0;
+        else if (__builtin_mul_overflow(touch->row_bytes, touch->rows, &bytes))
             bytes = UINT64_MAX;
         if (__builtin_add_overflow(sum, bytes, &sum))
             return UINT64_MAX;
@@ -51,7 +66,8 @@ static uint64_t moved_bytes(const struct analyze_model *model)
 
 static void weigh_each(struct analyze_run *run, uint64_t peak, const struct analyze_run_time *time)
 {
-    run->moved_bytes = moved_bytes(run->model);
+    run->moved_bytes = moved_bytes(run->model, false);
+    run->used_bytes = moved_bytes(run->model, true);
     for (size_t i = 0; i < run->findings.count; i++) {
         struct analyze_finding *finding = &run->findings.items[i];
         finding->worthwhile = analyze_is_gain(finding->peak_bytes, peak) ||

@@ -206,7 +206,9 @@ void report_count_hidden(struct report_hidden *hidden, const struct analyze_find
 {
     if (finding->worthwhile)
         return;
-    if (finding->gain_is_unknown) {
+    if (finding->covered) {
+        hidden->covered++;
+    } else if (finding->gain_is_unknown) {
         hidden->unknown++;
     } else {
         hidden->small++;
@@ -222,11 +224,18 @@ bool report_put_hidden(const struct report_hidden *hidden, struct base_buf *out)
     if (hidden->waits)
         base_buf_printf(out, ", or fewer than %d waits", ANALYZE_LEAST_WAITS);
     if (hidden->small && hidden->unknown)
-        base_buf_printf(out, ", and the gain of %zu more is not estimated", hidden->unknown);
+        base_buf_printf(out, ", %sthe gain of %zu more is not estimated",
+                        hidden->covered ? "" : "and ", hidden->unknown);
     else if (hidden->unknown)
         base_buf_printf(out, "the gain of %zu finding%s is not estimated", hidden->unknown,
                         hidden->unknown == 1 ? "" : "s");
-    return hidden->small || hidden->unknown;
+    if (hidden->covered && (hidden->small || hidden->unknown))
+        base_buf_printf(out, ", and %zu %s in other ways", hidden->covered,
+                        hidden->covered == 1 ? "gains the same" : "gain the same");
+    else if (hidden->covered)
+        base_buf_printf(out, "%zu finding%s the same in other ways", hidden->covered,
+                        hidden->covered == 1 ? " gains" : "s gain");
+    return hidden->small || hidden->unknown || hidden->covered;
 }
 
 bool report_lowers_peak(const struct report_data *data)

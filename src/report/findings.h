@@ -32,6 +32,7 @@ void report_put_worth(const struct report_data *data, const struct analyze_findi
 // than 0.1% or 4 KiB", and how many have an unknown gain; it returns false if there are none.
 struct report_hidden {
     size_t small, unknown; // findings by their gain
+    size_t covered;        // those whose gain is that of others
     bool waits;            // the gain of some small ones is only a number of waits
 };
 void report_count_hidden(struct report_hidden *hidden, const struct analyze_finding *finding);

@@ -264,14 +264,21 @@ static void put_path(const struct expansion *expansion, const struct analyze_fie
                             expansion->finding->path, out);
 }
 
-// Writes a value; if it is added to something before it, with its sign in between: " - 2".
+// Writes a value; if it is added to something before it, with its sign in between: " - 2", or
+// nothing if it is zero.
 static void put_value(struct base_buf *out, struct analyze_value value, bool is_added)
 {
     struct base_buf text = {0};
     report_put_value(&text, value);
     const char *digits = text.text ? text.text : "";
     const bool is_negative = is_added && digits[0] == '-';
-    base_buf_printf(out, "%s%s", is_negative ? " - " : is_added ? " + " : "", digits + is_negative);
+    const bool is_zero = strcmp(digits, "0") == 0 || strcmp(digits, "-0") == 0;
+    if (!is_added || !is_zero)
+        base_buf_printf(out, "%s%s",
+                        is_negative ? " - "
+                        : is_added  ? " + "
+                                    : "",
+                        digits + is_negative);
     out->failed |= text.failed;
     base_buf_fini(&text);
 }

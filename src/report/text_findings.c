@@ -144,15 +144,16 @@ static void put_rest(struct report_text *text, size_t more, const struct report_
     struct base_buf line = {0};
     if (more)
         base_buf_printf(&line, "... and %zu more", more);
-    if (more && (hidden->small || hidden->unknown))
+    if (more && (hidden->small || hidden->unknown || hidden->covered))
         base_buf_puts(&line, "; ");
     if (report_put_hidden(hidden, &line)) {
         if (adds_up) {
             base_buf_puts(&line, "; fixing everything brings the peak to ");
             report_put_bytes(&line, analyze_achievable_peak(text->data->analysis));
         }
-        base_buf_puts(&line, hidden->small + hidden->unknown == 1 ? ": --verbose lists it"
-                                                                  : ": --verbose lists them");
+        base_buf_puts(&line, hidden->small + hidden->unknown + hidden->covered == 1
+                                 ? ": --verbose lists it"
+                                 : ": --verbose lists them");
     }
     if (line.length)
         report_text_few(text, "  ", &line, text->choice->verbose ? SIZE_MAX : 2);

@@ -108,6 +108,68 @@ static void traffic_is_weighed_beside_all_that_is_moved(void **state)
     assert_false(is_dead_write_worthwhile(10000, 998 * 10000 + 1));
 }
 
+// --- Covered by others ---------------------------------------------------------------------------
+
+// x is never freed, and y could use its memory: if x were freed, that would be no gain. If y is
+// already allocated when x is used last, freeing x does not help.
+static void memory_that_a_free_would_return_need_not_be_reused_by_hand(void **state)
+{
+    (void)state;
+    for (int early = 0; early <= 1; early++) {
+        struct analyze_model model;
+        model_begin(&model);
+        const uint32_t x = allocate(&model, 256 * KIB);
+        uint32_t y = early ? allocate(&model, 256 * KIB) : 0;
+        launch(&model, LEGACY, 1);
+        uses(&model, x, ANALYZE_WRITE);
+        copy_out(&model, x, 0, 256 * KIB);
+        y = early ? y : allocate(&model, 256 * KIB);
+        launch(&model, LEGACY, 1);
+        uses(&model, y, ANALYZE_WRITE);
+        copy_out(&model, y, 0, 256 * KIB);
+        release(&model, y);
+        struct analysis *analysis = analyze(&model, analyze_default_thresholds());
+        const struct analyze_finding *leak = find(analysis, ANALYZE_MEMORY_LEAK, x),
+                                     *reuse = find(analysis, ANALYZE_REDUNDANT_ALLOCATION, y);
+        assert_int_equal(leak->peak_bytes, early ? 0 : 256 * KIB);
+        assert_int_equal(reuse->peak_bytes, 256 * KIB);
+        assert_int_equal(leak->worthwhile, !early);
+        assert_int_equal(reuse->worthwhile, early);
+        assert_int_equal(reuse->covered, !early);
+        assert_false(leak->covered);
+        check_order(analysis);
+        analyze_free(analysis);
+    }
+}
+
+// --- Ranks ---------------------------------------------------------------------------------------
+
+// A set is a large part of what is copied and set, and a small part of all traffic, to which
+// kernels contribute. Then an unused object that is a larger part of the peak ranks higher.
+static void traffic_of_kernels_counts_for_the_rank(void **state)
+{
+    (void)state;
+    for (unsigned launches = 0; launches <= 20; launches += 20) {
+        struct analyze_model model;
+        model_begin(&model);
+        const uint32_t x = allocate(&model, 256 * KIB), unused = allocate(&model, 128 * KIB);
+        set(&model, x, 0, 256 * KIB);
+        copy_in(&model, x, 0, 256 * KIB);
+        for (unsigned i = 0; i < launches; i++) {
+            launch(&model, LEGACY, 1);
+            uses(&model, x, ANALYZE_READ | ANALYZE_WRITE);
+        }
+        copy_out(&model, x, 0, 128 * KIB);
+        release(&model, x);
+        release(&model, unused);
+        struct analysis *analysis = analyze(&model, analyze_default_thresholds());
+        assert_int_equal(analyze_worthwhile_count(analysis), 2);
+        assert_int_equal(analyze_finding(analysis, 0)->pattern,
+                         launches ? ANALYZE_UNUSED_ALLOCATION : ANALYZE_DEAD_WRITE);
+        analyze_free(analysis);
+    }
+}
+
 // --- Together ------------------------------------------------------------------------------------
 
 // Two phases have equal peaks, and each has an object that is useless in it. Fixing either alone
@@ -330,6 +392,8 @@ int main(void)
         cmocka_unit_test(four_kib_and_a_thousandth_are_the_least_gain),
         cmocka_unit_test(memory_that_is_idle_at_no_peak_is_not_worthwhile),
         cmocka_unit_test(traffic_is_weighed_beside_all_that_is_moved),
+        cmocka_unit_test(memory_that_a_free_would_return_need_not_be_reused_by_hand),
+        cmocka_unit_test(traffic_of_kernels_counts_for_the_rank),
         cmocka_unit_test(what_lowers_the_peak_only_together_is_worthwhile),
         cmocka_unit_test(of_fixes_that_do_the_same_one_is_worthwhile),
         cmocka_unit_test(what_is_worthwhile_together_is_enough_and_not_too_much),

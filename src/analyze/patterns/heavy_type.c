@@ -222,9 +222,11 @@ const struct analyze_description analyze_heavy_type = {
     .fields = fields,
     .message =
         "{if brief}{object} has type {type}, but {if is_index}only {distinct} different "
-        "values{else}{narrow_type} holds all values exactly{end}{else}" ANALYZE_VALUE_TEXT_OBJECT
+        "values{else}{narrow_type} holds all its values in this "
+        "run{end}{else}" ANALYZE_VALUE_TEXT_OBJECT
         " has {elements:unit} of type {type}, but {if is_index}only {distinct} different values"
-        "{else}{narrow_type} holds all of their values exactly{end}" ANALYZE_VALUE_TEXT_END
+        "{else}{narrow_type} holds all of their values in this run "
+        "exactly{end}" ANALYZE_VALUE_TEXT_END
         "{if in_between}, also of those that launches read or stored while they "
         "ran{end}" ANALYZE_VALUE_TEXT_USES "{end}",
     .suggestion = "{if is_index}store an 8-bit index into a table of {distinct} values{else}store "

@@ -304,7 +304,7 @@ const struct analyze_description analyze_overallocation = {
     .thresholds = {&touched_percent, &fragmentation_percent, &compact_percent},
     .fields = fields,
     .message = "{if brief}{if pool}at most {touched:bytes} of the pool {object} are in use at "
-               "once{else}only {touched/elements} of {object} are used in this run{end}{elif "
+               "once{else}only {touched/elements} of {object} is used in this run{end}{elif "
                "pool}at most {touched:bytes} of the pool {object} are in use at the same time, "
                "after {other_call}; the other {slack_bytes} are slack in this run{else}only "
                "{touched/elements} of the elements of {object} are used in this run{if "

@@ -11,6 +11,7 @@ static const struct analyze_threshold linear_elements = {
 struct line_values {
     struct analyze_value_facts facts;
     struct analyze_value slope, intercept;
+    bool is_rounded; // floats are on the line up to a rounding error
 };
 
 static void take(struct analyze_run *run, const struct analyze_value_use *use, void *state)
@@ -29,6 +30,7 @@ static void take(struct analyze_run *run, const struct analyze_value_use *use, v
         finding.aspect = base_hash(aspect, sizeof(aspect));
         line.slope = (struct analyze_value){values.field->slope, values.type};
         line.intercept = (struct analyze_value){values.field->intercept, values.type};
+        line.is_rounded = analyze_is_float(values.type);
         line.facts.matching = analyze_least_matching(&values, values.field->linear);
         // Whether the stores of a kernel can go depends on those who read the values.
         finding.gain_is_unknown = use->is_kernel && (!use->is_read || use->is_changed);
@@ -54,6 +56,7 @@ static const struct analyze_field fields[] = {
     {"intercept", "b of a*i + b", ANALYZE_OWN(VALUE, struct line_values, intercept)},
     {"matching", "elements that a*i + b gives",
      ANALYZE_OWN(COUNT, struct line_values, facts.matching), .unit = "element"},
+    {"is_rounded", NULL, ANALYZE_OWN(FLAG, struct line_values, is_rounded)},
     {"written_by", "the call that wrote the values, of a read",
      ANALYZE_SHARED(NUMBER_OF_CALL, other_call), .least = 1},
     {0},
@@ -73,9 +76,12 @@ const struct analyze_description analyze_structured_values = {
               [ANALYZE_OTHER_CALL] = {"written", "the call that wrote the values"}},
     .thresholds = {&linear_elements, &analyze_linear_percent},
     .fields = fields,
-    .message = ANALYZE_VALUE_TEXT_OBJECT
-    " has {elements:unit}, {matching/elements} of which are "
-    "{slope}*i{intercept:added}" ANALYZE_VALUE_TEXT_END ANALYZE_VALUE_TEXT_USES,
+    .message =
+        "{if brief}{matching/elements} of the {if is_member}field at offset {offset}{else}elements"
+        "{end} of {object}{else}" ANALYZE_VALUE_TEXT_OBJECT
+        " has {elements:unit}, {matching/elements} of which{end} are "
+        "{slope}*i{intercept:added}{if is_rounded} to 6 digits{end}" ANALYZE_VALUE_TEXT_END
+            ANALYZE_VALUE_TEXT_USES,
     .suggestion =
         "{if brief}compute {slope}*i{intercept:added} where {object:name} is read, instead of "
         "storing it{else}"
