@@ -148,7 +148,10 @@ static void put_levels(struct report_text *text)
     const struct analyze_levels *levels = analyze_peak_levels(data->analysis);
     const uint64_t peak = data->peak_bytes;
     struct base_buf words = {0};
-    if (report_lowers_peak(data) && levels->allocations != levels->achievable) {
+    if (report_lowers_peak(data) && levels->achievable < peak && levels->allocations >= peak) {
+        base_buf_puts(&words, "moving allocations and frees alone gains nothing: move "
+                              "initializations, too");
+    } else if (report_lowers_peak(data) && levels->allocations != levels->achievable) {
         base_buf_puts(&words, "by moving only allocations and frees: ");
         report_put_bytes(&words, levels->allocations);
     }
