@@ -7,8 +7,10 @@
 // else lies beside an unfinished profile may be hostile, and SQLite would trust it: it waits for
 // locks, reads shared memory as it is, and as root changes the owners of files. recover.c makes a
 // private copy of such a profile, without FILE-shm, and SQLite recovers that.
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,12 +29,60 @@ static uint32_t big_endian(const unsigned char *bytes)
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
+// Returns the length of the name of a profile without ".glint"; 0 if it is none, or has characters
+// that do not belong on a terminal.
+static size_t stem_length(const char *name)
+{
+    static const char extension[] = ".glint";
+    const size_t length = strlen(name);
+    for (size_t i = 0; i < length; i++) {
+        if (name[i] <= ' ' || name[i] > '~')
+            return 0;
+    }
+    return length >= sizeof(extension) && strcmp(name + length - strlen(extension), extension) == 0
+               ? length - strlen(extension)
+               : 0;
+}
+
+// Fails, and names the profile in the folder that was probably meant: its name differs in few
+// letters, or a process or a rank was added to it.
+static enum base_code fail_missing(const char *path, struct base_error *error)
+{
+    enum { MOST_NAMES = 1000 };
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const size_t folder_bytes = (size_t)(name - path), stem = stem_length(name);
+    char *stems[MOST_NAMES];
+    size_t count = 0;
+    struct base_buf folder = {0};
+    base_buf_add(&folder, path, folder_bytes);
+    DIR *names = folder.failed ? NULL : opendir(folder_bytes ? folder.text : ".");
+    const struct dirent *entry;
+    while (names && count < MOST_NAMES && (entry = readdir(names))) {
+        const size_t length = stem_length(entry->d_name);
+        stems[count] = length ? strndup(entry->d_name, length) : NULL;
+        count += stems[count] != NULL;
+    }
+    if (names)
+        closedir(names);
+    char *word = stem ? strndup(name, stem) : strdup(name);
+    const char *nearest =
+        word && word[0] ? base_nearest(word, (const char *const *)stems, count) : NULL;
+    base_fail(error, BASE_NOT_FOUND, "there is no file %s%s%.*s%s%s", path,
+              nearest ? " (did you mean '" : "", nearest ? (int)folder_bytes : 0, path,
+              nearest ? nearest : "", nearest ? ".glint'?)" : "");
+    free(word);
+    for (size_t i = 0; i < count; i++)
+        free(stems[i]);
+    base_buf_fini(&folder);
+    return BASE_NOT_FOUND;
+}
+
 static enum base_code check_path(const char *path, struct base_error *error)
 {
     struct stat status;
     int result = stat(path, &status);
-    BASE_RETURN_IF(result != 0 && errno == ENOENT, error, BASE_NOT_FOUND, "there is no file %s",
-                   path);
+    if (result != 0 && errno == ENOENT)
+        return fail_missing(path, error);
     BASE_RETURN_IF(result != 0, error, BASE_IO, "cannot read %s: %s", path, strerror(errno));
     BASE_RETURN_IF(S_ISDIR(status.st_mode), error, BASE_INVALID, "%s is a folder, not a profile",
                    path);
