@@ -341,10 +341,9 @@ bool cli_fix_subject_why_nothing(const struct cli_fix_subject *subject, struct b
     else if (subject->fix.places.count)
         base_buf_puts(out, "no place is corrected; 'glint fix --dry-run' says why");
     else if (subject->fix.needed_paths || subject->fix.unknown_paths)
-        base_buf_printf(out,
-                        "data was needed at %llu call paths that wait, and it is unknown "
-                        "for %llu",
+        base_buf_printf(out, "data was needed at %llu call path%s, and it is unknown for %llu",
                         (unsigned long long)subject->fix.needed_paths,
+                        subject->fix.needed_paths == 1 ? " that waits" : "s that wait",
                         (unsigned long long)subject->fix.unknown_paths);
     else
         base_buf_puts(out, "no call path waits without need, and no memory is held too long");
