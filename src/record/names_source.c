@@ -97,7 +97,23 @@ static size_t assignment_before(const char *text, struct record_ctext_span state
     return SIZE_MAX;
 }
 
-// Recognizes a constructor: TYPE name(...) or TYPE name{...}, where TYPE ends with the callee.
+// Returns whether a declaration goes on with another variable after the one that ends at `at`:
+// TYPE one(n), other(n).
+static bool declares_more(const char *text, size_t length, size_t at)
+{
+    int depth = 0;
+    for (; at < length && depth >= 0; at++) {
+        depth += (strchr("([{", text[at]) != NULL) - (strchr(")]}", text[at]) != NULL);
+        if (depth == 0 && text[at] == ',')
+            return true;
+        if (depth == 0 && text[at] == ';')
+            return false;
+    }
+    return false;
+}
+
+// Recognizes a constructor: TYPE name(...) or TYPE name{...}, where TYPE ends with the callee. A
+// declaration of several variables has no answer.
 static struct record_ctext_span constructed(const char *text, struct record_ctext_span statement,
                                             size_t length, const char *callee)
 {
@@ -124,6 +140,9 @@ static struct record_ctext_span constructed(const char *text, struct record_ctex
         size_t after = end;
         while (after < length && record_ctext_is_space(text[after]))
             after++;
+        if (word > next && end > word && after < length && strchr("({=;,", text[after]) &&
+            declares_more(text, length, after))
+            return (struct record_ctext_span){0, 0};
         if (word > next && end > word && after < length && strchr("({=;", text[after]))
             return (struct record_ctext_span){word, end};
     }

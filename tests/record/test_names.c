@@ -310,6 +310,8 @@ static void members_are_those_of_the_variable_that_the_caller_makes(void **state
                            "    bias.resize(14);\n"
                            "    bias.once(15);\n"
                            "    all.emplace_back(16);\n"
+                           "    buffer<float> one(f(1, 2)), other(17);\n"
+                           "    buffer<float> single(f(1, 2), 18);\n"
                            "}\n");
     const char *file = written.path;
     const struct record_symbols_frame
@@ -340,6 +342,10 @@ static void members_are_those_of_the_variable_that_the_caller_makes(void **state
     frames[1] = grows;
     frames[2].line = 13;
     assert_name(&written, frames, 3, "all.data");
+    frames[1] = (struct record_symbols_frame){.function = "main", .file = file, .line = 14};
+    assert_name(&written, frames, 2, "data"); // of which of the two?
+    frames[1].line = 15;
+    assert_name(&written, frames, 2, "single.data");
     remove_source(&written);
 }
 
