@@ -34,12 +34,13 @@ struct page_omission {
     const char *how; // which are shown, and what represents the others
 };
 
-// An access of a call, or of a node of its graph, to an object.
-enum { PAGE_READ = 1, PAGE_WRITE = 2 };
+// An access of a call, or of a node of its graph, to an object. A launch that is known by its
+// arguments was passed the object: whether it reads or writes it is unknown.
+enum { PAGE_READ = 1, PAGE_WRITE = 2, PAGE_PASSED = 4, PAGE_HOWS = 8 };
 
 struct page_touch {
     uint32_t object; // index in page.objects
-    uint32_t how;    // PAGE_READ, PAGE_WRITE or both
+    uint32_t how;    // PAGE_READ, PAGE_WRITE, PAGE_PASSED, or several of them
     uint64_t call;   // number
 };
 

@@ -50,21 +50,15 @@ static void rank_findings(const struct page *page, struct candidate *rows)
 static size_t row_bytes(const struct report_object *object)
 {
     const struct report_use *use = &object->use;
-    const uint64_t columns[] = {object->number,
-                                object->bytes,
-                                object->call,
-                                object->end == ANALYZE_NEVER ? 0 : object->end,
-                                object->first_access,
-                                object->last_access,
-                                object->path,
-                                use->reads,
-                                use->writes,
-                                use->bytes_read,
-                                use->bytes_written,
-                                use->element_bytes,
-                                use->touched,
-                                use->shared,
-                                report_elements(object)};
+    const uint64_t columns[] = {
+        object->number,       object->bytes,
+        object->call,         object->end == ANALYZE_NEVER ? 0 : object->end,
+        object->first_access, object->last_access,
+        object->path,         use->reads,
+        use->writes,          use->passed,
+        use->bytes_read,      use->bytes_written,
+        use->element_bytes,   use->touched,
+        use->shared,          report_elements(object)};
     size_t bytes = sizeof("99999,99,1,"); // name, kind, counted
     for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
         bytes += page_digits(columns[i]);
@@ -139,6 +133,7 @@ void page_put_objects(struct page *page)
     COLUMN("path", path);
     COLUMN("reads", use.reads);
     COLUMN("writes", use.writes);
+    COLUMN("passed", use.passed);
     COLUMN("bytes_read", use.bytes_read);
     COLUMN("bytes_written", use.bytes_written);
     COLUMN("element_bytes", use.mixed ? 0 : (objects + *row)->use.element_bytes);

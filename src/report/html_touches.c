@@ -85,7 +85,9 @@ void page_touching_take(struct page_touching *touching, const struct profile_cal
     const struct profile_access *access;
     while ((access = touching->access) && access->call <= call->number) {
         touch(touching, access->object, access->call,
-              (access->read ? PAGE_READ : 0u) | (access->written ? PAGE_WRITE : 0u));
+              access->passed
+                  ? PAGE_PASSED
+                  : (access->read ? PAGE_READ : 0u) | (access->written ? PAGE_WRITE : 0u));
         touching->access = profile_accesses_next(touching->accesses);
     }
     for (; touching->reached_count && touching->reached->call <= call->number;
@@ -174,8 +176,8 @@ static void sort_touches(struct page *page)
 }
 
 // Writes an array for each object. Each touch is the distance to the previous touch in calls, times
-// four, plus how. A touch is left out if another one of the same kind came less than `gap` calls
-// before it, unless it is the object's last.
+// PAGE_HOWS, plus how. A touch is left out if another one of the same kind came less than `gap`
+// calls before it, unless it is the object's last.
 static bool put_touches(struct page *page, uint64_t gap, size_t most_bytes, uint64_t *shown)
 {
     const struct page_touch *rows = page->touches.items;
@@ -185,14 +187,14 @@ static bool put_touches(struct page *page, uint64_t gap, size_t most_bytes, uint
     *shown = 0;
     page_begin(&section, false);
     for (uint32_t object = 0; object < page->objects.count; object++) {
-        uint64_t before = 0, last[4] = {0};
+        uint64_t before = 0, last[PAGE_HOWS] = {0};
         base_json_begin_array(json);
         for (; at < page->touches.count && rows[at].object == object; at++) {
             const struct page_touch *row = &rows[at];
             bool is_last = at + 1 == page->touches.count || rows[at + 1].object != object;
             if (last[row->how] && row->call - last[row->how] < gap && !is_last)
                 continue;
-            base_json_u64(json, (row->call - before) * 4 + row->how);
+            base_json_u64(json, (row->call - before) * PAGE_HOWS + row->how);
             before = last[row->how] = row->call;
             ++*shown;
         }

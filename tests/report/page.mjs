@@ -74,6 +74,24 @@ test("every object has a link, and its size and accesses are those of the JSON",
   }
 });
 
+test("what launches without probes get is passed to them, neither read nor written", async () => {
+  const report = JSON.parse(readFileSync(`${folder}/passed.json`, "utf8"));
+  const objects = report.objects.filter((object) => object.accesses?.passed);
+  assert.ok(objects.length > 0);
+  const page = await open("passed.html", { hash: `#object=${objects[0].id}` });
+  for (const object of objects) {
+    await page.evaluate((number) => (location.hash = `object=${number}`), object.id);
+    await comes(async () => {
+      const words = await text(page, "#detail");
+      assert.ok(words.startsWith(`× ${object.name} `), words);
+      assert.match(words, new RegExp(`read by 0 launches, written by 0, was passed to ${object.accesses.passed} launch(es)? without probes`));
+    });
+    const launches = report.calls.filter((call) => call.launches?.accesses?.length || call.accesses?.some((access) => access.object === object.id && access.known_by === "arguments"));
+    assert.equal(await page.locator("#detail .accesses .is-passed").count(), launches.length);
+  }
+  await page.close();
+});
+
 test("the timeline's table has every call of the JSON", async (page) => {
   await page.click("#view-timeline");
   await comes(async () => assert.equal(await page.locator("#calls").getAttribute("aria-rowcount"), String(report.calls.length + 1)));

@@ -35,12 +35,15 @@ if nvcc=$("$root/scripts/have" nvcc 2>/dev/null); then
     NVCC=$nvcc "$root/tests/compile" "$example" "$root/examples/2mm/2mm.cu" -O2 -g -lineinfo -Wno-deprecated-gpu-targets -arch=compute_75
 fi
 (cd "$root" && "$GLINT" record -q -o "$scratch/small.glint" --analyses elements,counts,requests --maps --device sim -- "$example" >/dev/null)
+(cd "$root" && "$GLINT" record -q -o "$scratch/passed.glint" --no-probes . --device sim -- "$example" >/dev/null)
+"$GLINT" report --format json -o "$scratch/passed.json" "$scratch/passed.glint"
 "$GLINT" report --format json -o "$scratch/small.json" "$scratch/small.glint"
 "$GLINT" report --format html -o "$scratch/small.html" "$scratch/small.glint" 2>"$scratch/message" || {
     grep -q "built without the page" "$scratch/message" && { echo "SKIP: $(cat "$scratch/message")"; exit 77; }
     cat "$scratch/message"
     exit 1
 }
+"$GLINT" report --format html -o "$scratch/passed.html" "$scratch/passed.glint"
 "$write_page" "$scratch/large.glint" 100000 5000
 "$GLINT" report --format html -o "$scratch/large.html" "$scratch/large.glint"
 mkdir "$scratch/edges"

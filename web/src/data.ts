@@ -121,6 +121,7 @@ interface RawObjects {
   path: number[];
   reads: number[];
   writes: number[];
+  passed: number[]; // launches that are known by their arguments
   bytes_read: number[];
   bytes_written: number[];
   element_bytes: number[];
@@ -240,7 +241,7 @@ export interface Raw {
   caches: CacheKernel[];
   flow: RawFlow;
   calls: RawCalls;
-  touches: number[][]; // by object: distance to the previous call * 4 + how
+  touches: number[][]; // by object: distance to the previous call * 8 + how
   paths: number[][]; // number, then function, file and line of each frame
   texts: (string | null)[];
   omitted: { what: string; shown: number; of: number; how: string }[];
@@ -254,6 +255,7 @@ export interface Frame {
 
 export const READ = 1;
 export const WRITE = 2;
+export const PASSED = 4; // to a launch that is known by its arguments, and may have read and written it
 export const ASYNC = 1;
 export const WAITED = 2;
 
@@ -318,9 +320,9 @@ export class Profile {
       const how = new Uint8Array(row.length);
       let number = 0;
       row.forEach((value, i) => {
-        number += Math.floor(value / 4);
+        number += Math.floor(value / 8);
         call[i] = number;
-        how[i] = value % 4;
+        how[i] = value % 8;
       });
       this.touches.push({ call, how });
     }
@@ -460,7 +462,7 @@ export class Profile {
 
   // Returns the positions along an axis where an object is read or written, in ascending order.
   accesses(object: number, axis: Axis, kind: number): Float64Array {
-    const key = (object * 3 + AXES.indexOf(axis)) * 4 + kind;
+    const key = (object * 3 + AXES.indexOf(axis)) * 8 + kind;
     let positions = this.positions.get(key);
     if (!positions) {
       const { call, how } = this.touches[object];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds what a call depends on and what depends on it, as far as the page's data shows: neighbors on its stream,
 // events, and objects that both touch. Calls are given by index.
-import { lowerBound, WRITE, type Profile } from "./data";
+import { lowerBound, PASSED, WRITE, type Profile } from "./data";
 
 export interface Edge {
   call: number;
@@ -36,21 +36,23 @@ function events(profile: Profile, call: number, before: Edge[], after: Edge[]) {
   }
 }
 
+const MAY_WRITE = WRITE | PASSED;
+
 // A read depends on the last write; a write depends on the last write and on the reads since.
 function objects(profile: Profile, call: number, before: Edge[], after: Edge[]) {
   const number = profile.numbers[call];
   for (const object of profile.objectsOf(number)) {
     const { call: calls, how } = profile.touches[object];
     const at = lowerBound(calls, number);
-    const writes = (how[at] & WRITE) !== 0;
+    const writes = (how[at] & MAY_WRITE) !== 0;
     const why = profile.objectName(object);
     for (let i = at - 1; i >= 0; i--) {
-      const other = how[i] & WRITE;
+      const other = how[i] & MAY_WRITE;
       if (writes || other) push(before, profile.callAt(calls[i]), why);
       if (other) break;
     }
     for (let i = at + 1; i < calls.length; i++) {
-      const other = how[i] & WRITE;
+      const other = how[i] & MAY_WRITE;
       if (writes || other) push(after, profile.callAt(calls[i]), why);
       if (other) break;
     }

@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import { KernelCaches, ReuseCurves } from "./caches";
 import { Canvas, colours } from "./canvas";
 import { hasTimes } from "./clock";
-import { READ, WRITE, type Profile, type SourceFile } from "./data";
+import { PASSED, READ, WRITE, type Profile, type SourceFile } from "./data";
 import { dependencies, type Edge } from "./depend";
 import * as format from "./format";
 import { VertexDetail } from "./flow_detail";
@@ -165,6 +165,17 @@ function FindingDetail({ profile, number, theme }: { profile: Profile; number: n
 
 const MOST_ACCESSES = 200;
 
+// What a call does with an object. What a launch does to which it was only passed is unknown.
+function How({ how }: { how: number }) {
+  if (how & PASSED) return <span class="how is-passed">passed</span>;
+  return (
+    <>
+      <span class={how & READ ? "how is-read" : "how"}>{how & READ ? "R" : ""}</span>
+      <span class={how & WRITE ? "how is-write" : "how"}>{how & WRITE ? "W" : ""}</span>
+    </>
+  );
+}
+
 function Accesses({ profile, object }: { profile: Profile; object: number }) {
   const { call, how } = profile.touches[object];
   if (call.length === 0) return <p class="soft">No accesses were recorded.</p>;
@@ -173,8 +184,7 @@ function Accesses({ profile, object }: { profile: Profile; object: number }) {
     <ol class="accesses">
       {rows.map((number, i) => (
         <li>
-          <span class={how[i] & READ ? "how is-read" : "how"}>{how[i] & READ ? "R" : ""}</span>
-          <span class={how[i] & WRITE ? "how is-write" : "how"}>{how[i] & WRITE ? "W" : ""}</span>
+          <How how={how[i]} />
           <CallLink number={number} profile={profile} />
         </li>
       ))}
@@ -209,6 +219,7 @@ function ObjectDetail({ profile, number, theme }: { profile: Profile; number: nu
         <dt>accesses</dt>
         <dd>
           read by {format.plural(objects.reads[object], "launch", "launches")}, written by {format.count(objects.writes[object])}
+          {objects.passed[object] > 0 && `, was passed to ${format.plural(objects.passed[object], "launch", "launches")} without probes`}
         </dd>
         {objects.bytes_read[object] + objects.bytes_written[object] > 0 && (
           <>
@@ -355,8 +366,7 @@ function CallDetail({ profile, number, theme }: { profile: Profile; number: numb
               const how = profile.howTouched(object, number);
               return (
                 <li>
-                  <span class={how & READ ? "how is-read" : "how"}>{how & READ ? "R" : ""}</span>
-                  <span class={how & WRITE ? "how is-write" : "how"}>{how & WRITE ? "W" : ""}</span>
+                  <How how={how} />
                   <ObjectLink number={profile.objects.number[object]} profile={profile} /> <span class="soft">{format.bytes(profile.objects.bytes[object])}</span>
                 </li>
               );

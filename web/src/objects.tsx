@@ -6,7 +6,7 @@ import { useMemo, useState } from "preact/hooks";
 import { axisText, ticks, toPixel, fromPixel, useKeys, useWindow, zoomKey, type Range } from "./axis";
 import { Canvas, colours, drawn, hatch, Labels } from "./canvas";
 import { axesOf } from "./clock";
-import { lowerBound, READ, WRITE, type Axis, type Finding, type Profile } from "./data";
+import { lowerBound, PASSED, READ, WRITE, type Axis, type Finding, type Profile } from "./data";
 import * as format from "./format";
 import { useGroups } from "./groups";
 import { GroupName, matches, type ViewProps } from "./parts";
@@ -102,13 +102,14 @@ export function drawLife(context: CanvasRenderingContext2D, profile: Profile, ob
 function drawTicks(context: CanvasRenderingContext2D, profile: Profile, object: number, axis: Axis, view: { from: number; to: number }, top: number, tall: number, width: number) {
   const palette = colours();
   const pixel = (view.to - view.from) / width;
-  for (const kind of [READ, WRITE]) {
+  for (const kind of [READ, WRITE, PASSED]) {
     const positions = profile.accesses(object, axis, kind);
-    context.fillStyle = kind === READ ? palette.read : palette.write;
+    context.fillStyle = kind === READ ? palette.read : kind === WRITE ? palette.write : palette.muted;
     let at = lowerBound(positions, view.from - pixel);
     while (at < positions.length && positions[at] <= view.to) {
       const x = Math.round((positions[at] - view.from) / pixel);
-      context.fillRect(x - 0.75, kind === READ ? top + 1 : top + tall / 2, 1.75, tall / 2 - 1);
+      if (kind === PASSED) context.fillRect(x - 0.75, top + tall / 4, 1.75, tall / 2);
+      else context.fillRect(x - 0.75, kind === READ ? top + 1 : top + tall / 2, 1.75, tall / 2 - 1);
       drawn.items++;
       at = Math.max(at + 1, lowerBound(positions, view.from + (x + 0.5) * pixel));
     }
@@ -230,6 +231,7 @@ function Legend({ theme }: { theme: string }) {
     ["life", (context) => { context.fillStyle = colours().life; context.fillRect(0, 2, 22, 12); }],
     ["read", (context) => { context.fillStyle = colours().read; for (const x of [5, 11, 17]) context.fillRect(x, 2, 2, 6); }],
     ["write", (context) => { context.fillStyle = colours().write; for (const x of [5, 11, 17]) context.fillRect(x, 8, 2, 6); }],
+    ["passed to a launch", (context) => { context.fillStyle = colours().muted; for (const x of [5, 11, 17]) context.fillRect(x, 5, 2, 6); }],
     ["no access", (context) => hatch(context, 0, 2, 22, 12, colours().idle)],
     ["waste", (context) => hatch(context, 0, 2, 22, 12, colours().waste)],
     ["finding", (context) => { context.fillStyle = colours().waste; context.translate(11, 8); context.rotate(Math.PI / 4); context.fillRect(-3.5, -3.5, 7, 7); }],

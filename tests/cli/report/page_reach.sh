@@ -7,9 +7,9 @@ command -v jq >/dev/null || { echo "SKIP: no jq (make deps)"; exit 77; }
     cat message
 }
 sed -n 's/^<script type="application\/json" id="data">\(.*\)<\/script>$/\1/p' page.html >data
-# Each touch is the distance to the one before in calls, times 4, plus 1 for a read and 2 for a write.
+# Each touch is the distance to the one before in calls, times 8, plus 1 for a read, 2 for a write, 4 for an argument.
 jq -r '.objects.number as $numbers | .touches | to_entries[] | .key as $i |
-    [foreach .value[] as $step ({call: 0}; {call: (.call + ($step / 4 | floor)), how: ($step % 4)};
+    [foreach .value[] as $step ({call: 0}; {call: (.call + ($step / 8 | floor)), how: ($step % 8)};
         "call \(.call) \(["-", "reads", "writes", "reads and writes"][.how])")] |
     "object \($numbers[$i]): \(join(", "))"' data
 jq -r '.objects | [.number, .first, .last] | transpose[] | "object \(.[0]): first used by call \(.[1]), last by call \(.[2])"' data
