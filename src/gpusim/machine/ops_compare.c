@@ -50,16 +50,22 @@ typedef int64_t truth_u64, truth_s64, truth_f64;
 #define lanes_of_s64 lanes_of_64
 #define lanes_of_f64 lanes_of_64
 
-// Adds to `bits` the lanes for which the comparison holds.
+// Adds to `bits` the lanes of in_a and in_b for which the comparison holds.
+#define LANE_LOOP(type, test)                     \
+    do {                                          \
+        truth_##type truth[LANES];                \
+        for (int i = 0; i < LANES; i++) {         \
+            lane_##type a = in_a[i], b = in_b[i]; \
+            truth[i] = -(truth_##type)(test);     \
+        }                                         \
+        bits |= lanes_of_##type(truth);           \
+    } while (0)
+
+// The same for the operands.
 #define MASK_LOOP(type, test)                                                       \
     do {                                                                            \
         const lane_##type *in_a = source(warp, op->a), *in_b = source(warp, op->b); \
-        truth_##type truth[LANES];                                                  \
-        for (int i = 0; i < LANES; i++) {                                           \
-            lane_##type a = in_a[i], b = in_b[i];                                   \
-            truth[i] = -(truth_##type)(test);                                       \
-        }                                                                           \
-        bits |= lanes_of_##type(truth);                                             \
+        LANE_LOOP(type, test);                                                      \
     } while (0)
 
 #define BY_RELATION(type)                            \
@@ -71,6 +77,55 @@ typedef int64_t truth_u64, truth_s64, truth_f64;
     case NUM_CMP_GT: MASK_LOOP(type, a > b); break;  \
     default: MASK_LOOP(type, a >= b); break;         \
     }
+
+// Returns the relation that holds where this one, which holds for NaN, does not.
+static enum num_cmp opposite_of(enum num_cmp cmp)
+{
+    switch (cmp) {
+    case NUM_CMP_EQU: return NUM_CMP_NE;
+    case NUM_CMP_NEU: return NUM_CMP_EQ;
+    case NUM_CMP_LTU: return NUM_CMP_GE;
+    case NUM_CMP_LEU: return NUM_CMP_GT;
+    case NUM_CMP_GTU: return NUM_CMP_LE;
+    case NUM_CMP_GEU: return NUM_CMP_LT;
+    default: return NUM_CMP_NUM;
+    }
+}
+
+// num_compare_f32() and num_compare_f64() of all lanes, with a loop for each relation, which
+// compiles to vector code.
+#define COMPARE_FLOATS(type)                                                  \
+    static uint32_t compare_##type(enum num_cmp cmp, const lane_##type *in_a, \
+                                   const lane_##type *in_b)                   \
+    {                                                                         \
+        const bool holds_for_nan = cmp >= NUM_CMP_EQU && cmp != NUM_CMP_NUM;  \
+        uint32_t bits = 0;                                                    \
+        switch (holds_for_nan ? opposite_of(cmp) : cmp) {                     \
+        case NUM_CMP_EQ: LANE_LOOP(type, a == b); break;                      \
+        case NUM_CMP_NE: LANE_LOOP(type, (a < b) | (a > b)); break;           \
+        case NUM_CMP_LT: LANE_LOOP(type, a < b); break;                       \
+        case NUM_CMP_LE: LANE_LOOP(type, a <= b); break;                      \
+        case NUM_CMP_GT: LANE_LOOP(type, a > b); break;                       \
+        case NUM_CMP_GE: LANE_LOOP(type, a >= b); break;                      \
+        default: LANE_LOOP(type, (a == a) & (b == b)); break;                 \
+        }                                                                     \
+        return holds_for_nan ? ~bits : bits;                                  \
+    }
+COMPARE_FLOATS(f32)
+COMPARE_FLOATS(f64)
+
+// The values of f32 and f16 as comparisons see them.
+static void read_f32(lane_f32 out[LANES], const lane_f32 *in, unsigned flags)
+{
+    for (int i = 0; i < LANES; i++)
+        out[i] = num_in_f32(in[i], flags);
+}
+
+static void read_f16(lane_f32 out[LANES], const lane_u32 *in, unsigned flags)
+{
+    for (int i = 0; i < LANES; i++)
+        out[i] = num_in_f16((uint16_t)in[i], flags);
+}
 
 // The type of the compared values, in op->bytes.
 enum result_shape {
@@ -97,11 +152,21 @@ static uint32_t compare(const struct sim_warp *warp, const struct sim_uop *op)
     case SHAPE_U64: BY_RELATION(u64) break;
     case SHAPE_S64: BY_RELATION(s64) break;
     case SHAPE_S16: MASK_LOOP(u32, num_compare_s64(cmp, (int16_t)a, (int16_t)b)); break;
-    case SHAPE_F32: MASK_LOOP(f32, num_compare_f32(cmp, a, b, op->flags)); break;
-    case SHAPE_F64: MASK_LOOP(f64, num_compare_f64(cmp, a, b)); break;
-    case SHAPE_F16:
-        MASK_LOOP(u32, num_compare_f16(cmp, (uint16_t)a, (uint16_t)b, op->flags));
-        break;
+    case SHAPE_F32: {
+        lane_f32 a[LANES], b[LANES];
+        if (!op->flags)
+            return compare_f32(cmp, source(warp, op->a), source(warp, op->b));
+        read_f32(a, source(warp, op->a), op->flags);
+        read_f32(b, source(warp, op->b), op->flags);
+        return compare_f32(cmp, a, b);
+    }
+    case SHAPE_F64: return compare_f64(cmp, source(warp, op->a), source(warp, op->b));
+    case SHAPE_F16: {
+        lane_f32 a[LANES], b[LANES];
+        read_f16(a, source(warp, op->a), op->flags);
+        read_f16(b, source(warp, op->b), op->flags);
+        return compare_f32(cmp, a, b);
+    }
     case SHAPE_BF16: MASK_LOOP(u32, num_compare_bf16(cmp, (uint16_t)a, (uint16_t)b)); break;
     }
     return bits;
@@ -129,6 +194,13 @@ static enum sim_step setp(struct sim_warp *warp, const struct sim_uop *op)
     return STEP_NEXT;
 }
 
+// Without a third predicate and a second result.
+static enum sim_step setp_one(struct sim_warp *warp, const struct sim_uop *op)
+{
+    set_predicate(warp, op->d, compare(warp, op));
+    return STEP_NEXT;
+}
+
 #define SETP_FAST(name, type, test)                                            \
     static enum sim_step name(struct sim_warp *warp, const struct sim_uop *op) \
     {                                                                          \
@@ -142,6 +214,14 @@ SETP_FAST(setp_lt_s32, s32, a < b)
 SETP_FAST(setp_ge_s32, s32, a >= b)
 SETP_FAST(setp_gt_s32, s32, a > b)
 SETP_FAST(setp_le_s32, s32, a <= b)
+SETP_FAST(setp_lt_u32, u32, a < b)
+SETP_FAST(setp_ge_u32, u32, a >= b)
+SETP_FAST(setp_gt_u32, u32, a > b)
+SETP_FAST(setp_le_u32, u32, a <= b)
+SETP_FAST(setp_lt_f32, f32, a < b)
+SETP_FAST(setp_ge_f32, f32, a >= b)
+SETP_FAST(setp_gt_f32, f32, a > b)
+SETP_FAST(setp_le_f32, f32, a <= b)
 SETP_FAST(setp_eq_32, u32, a == b)
 SETP_FAST(setp_ne_32, u32, a != b)
 
@@ -278,6 +358,18 @@ static bool fill_comparison(struct sim_decoder *decoder, const struct ptx_instr 
     return true;
 }
 
+// Returns the handler for a frequent type and relation, or NULL.
+static sim_handler *fast_setp(const struct sim_uop *op)
+{
+    static sim_handler *const rows[][NUM_CMP_GE + 1] = {
+        [SHAPE_U32] = {setp_eq_32, setp_ne_32, setp_lt_u32, setp_le_u32, setp_gt_u32, setp_ge_u32},
+        [SHAPE_S32] = {setp_eq_32, setp_ne_32, setp_lt_s32, setp_le_s32, setp_gt_s32, setp_ge_s32},
+        [SHAPE_F32] = {NULL, NULL, setp_lt_f32, setp_le_f32, setp_gt_f32, setp_ge_f32},
+    };
+    const bool known = op->bytes < sizeof(rows) / sizeof(rows[0]) && op->mode <= NUM_CMP_GE;
+    return known && !op->flags ? rows[op->bytes][op->mode] : NULL;
+}
+
 static bool choose_setp(struct sim_decoder *decoder, const struct ptx_instr *instr,
                         struct sim_uop *op)
 {
@@ -291,18 +383,9 @@ static bool choose_setp(struct sim_decoder *decoder, const struct ptx_instr *ins
     } else {
         op->d = sim_decode_target(decoder, instr, to);
     }
-    op->run = ptx_type_info(type)->packed > 1 ? setp_x2 : setp;
-    bool plain = op->count == ALONE && op->e == NO_SLOT;
-    bool narrow = op->bytes == SHAPE_S32 || op->bytes == SHAPE_U32;
-    if (plain && narrow && op->mode == NUM_CMP_EQ)
-        op->run = setp_eq_32;
-    else if (plain && narrow && op->mode == NUM_CMP_NE)
-        op->run = setp_ne_32;
-    else if (plain && op->bytes == SHAPE_S32)
-        op->run = op->mode == NUM_CMP_LT   ? setp_lt_s32
-                  : op->mode == NUM_CMP_LE ? setp_le_s32
-                  : op->mode == NUM_CMP_GT ? setp_gt_s32
-                                           : setp_ge_s32;
+    const bool one = op->count == ALONE && op->e == NO_SLOT;
+    sim_handler *const fast = one ? fast_setp(op) : NULL;
+    op->run = ptx_type_info(type)->packed > 1 ? setp_x2 : fast ? fast : one ? setp_one : setp;
     return true;
 }
 
