@@ -12,16 +12,9 @@
 #include <string.h>
 
 #include "cluster.h"
-#include "decode.h"
 #include "logging.h"
 #include "objects.h"
 #include "warp.h"
-
-// The object outside the heap that an instruction touched last.
-static struct sim_seen *seen_by(const struct sim_warp *warp, const struct sim_uop *op)
-{
-    return &warp->seen[op->seen];
-}
 
 // Drops all cached heap objects if any heap object was freed since they were cached.
 static void forget_ended(const struct sim_warp *warp)
@@ -161,7 +154,7 @@ static bool global_lane(struct sim_warp *warp, const struct sim_uop *op, int lan
                         enum sim_access_kind kind, struct sim_access *access)
 {
     uint64_t address = access->address[lane];
-    struct sim_seen *seen = seen_by(warp, op);
+    struct sim_seen *seen = sim_seen_by(warp, op);
     if (!is_inside(seen, address, bytes) && !is_inside(heap_seen_by(warp, op), address, bytes)) {
         const struct sim_run *launch = warp->block->launch;
         const struct gpusim_object *object =
@@ -337,7 +330,7 @@ static bool in_range(const struct sim_warp *warp, uint64_t start, uint64_t size,
 static bool in_seen(const struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
                     const struct sim_access *access)
 {
-    const struct sim_seen *seen = seen_by(warp, op);
+    const struct sim_seen *seen = sim_seen_by(warp, op);
     if (in_range(warp, seen->start, seen->size, bytes, access))
         return true;
     seen = heap_seen_by(warp, op);
@@ -607,18 +600,6 @@ static inline __attribute__((always_inline)) bool each_shared(struct sim_warp *w
     return true;
 }
 
-// Returns whether the addresses are 64-bit ones of memory other than shared and local.
-static inline bool is_wide(const struct sim_uop *op)
-{
-    return (op->flags & (ADDRESS_WIDE | ADDRESS_NONE)) == ADDRESS_WIDE &&
-           op->space != PTX_SPACE_SHARED && op->space != PTX_SPACE_LOCAL;
-}
-
-const struct sim_seen *sim_access_seen(const struct sim_warp *warp, const struct sim_uop *op)
-{
-    return warp->logged || !is_wide(op) ? NULL : seen_by(warp, op);
-}
-
 // The slow path, if the access is not in the object that was seen last. Inlining it would cost its
 // caller registers.
 static __attribute__((noinline)) enum sim_reach
@@ -626,7 +607,7 @@ reach_beside(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
              enum sim_access_kind kind, struct sim_access *access)
 {
     const struct sim_seen *heap = heap_seen_by(warp, op);
-    if (heap->size && warp->mask == ALL_LANES && !warp->logged && is_wide(op)) {
+    if (heap->size && warp->mask == ALL_LANES && !warp->logged && sim_access_is_wide(op)) {
         const enum sim_reach shape = reach_within(warp, op, bytes, heap, access);
         if (shape != REACH_EACH)
             return shape;
@@ -671,8 +652,8 @@ reach_bytes(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
     const uint32_t based = op->flags & (ADDRESS_WIDE | ADDRESS_NONE);
     if (warp->logged)
         return reach_beside(warp, op, bytes, kind, access);
-    if (is_wide(op)) {
-        const struct sim_seen *seen = seen_by(warp, op);
+    if (sim_access_is_wide(op)) {
+        const struct sim_seen *seen = sim_seen_by(warp, op);
         enum sim_reach shape = REACH_EACH;
         if (warp->mask == ALL_LANES)
             shape = reach_within(warp, op, bytes, seen, access);
@@ -705,7 +686,8 @@ each_bytes(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
            enum sim_access_kind kind, struct sim_access *access)
 {
     const uint32_t based = op->flags & (ADDRESS_WIDE | ADDRESS_NONE);
-    if (!warp->logged && is_wide(op) && each_within(warp, op, bytes, seen_by(warp, op), access))
+    if (!warp->logged && sim_access_is_wide(op) &&
+        each_within(warp, op, bytes, sim_seen_by(warp, op), access))
         return true;
     if (!warp->logged && !based && op->space == PTX_SPACE_SHARED &&
         each_shared(warp, op, bytes, access))

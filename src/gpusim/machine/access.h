@@ -4,6 +4,7 @@
 #ifndef GLINT_GPUSIM_MACHINE_ACCESS_H
 #define GLINT_GPUSIM_MACHINE_ACCESS_H
 
+#include "decode.h"
 #include "machine.h"
 
 enum sim_access_kind { ACCESS_LOAD = 1, ACCESS_STORE = 2, ACCESS_ATOMIC = 3 };
@@ -42,10 +43,27 @@ bool sim_access_each_4(struct sim_warp *warp, const struct sim_uop *op, enum sim
 bool sim_access_each_8(struct sim_warp *warp, const struct sim_uop *op, enum sim_access_kind kind,
                        struct sim_access *access);
 
+// The object outside the heap that the instruction touched last.
+static inline struct sim_seen *sim_seen_by(const struct sim_warp *warp, const struct sim_uop *op)
+{
+    return &warp->seen[op->seen];
+}
+
+// Whether the addresses are 64-bit ones of memory other than shared and local.
+static inline bool sim_access_is_wide(const struct sim_uop *op)
+{
+    return (op->flags & (ADDRESS_WIDE | ADDRESS_NONE)) == ADDRESS_WIDE &&
+           op->space != PTX_SPACE_SHARED && op->space != PTX_SPACE_LOCAL;
+}
+
 // The object that the instruction touched last, if its addresses are 64-bit ones and need not be
 // logged; otherwise NULL. A caller may access bytes of it without the functions above, if it counts
 // them in warp->global_bytes.
-const struct sim_seen *sim_access_seen(const struct sim_warp *warp, const struct sim_uop *op);
+static inline const struct sim_seen *sim_access_seen(const struct sim_warp *warp,
+                                                     const struct sim_uop *op)
+{
+    return warp->logged || !sim_access_is_wide(op) ? NULL : sim_seen_by(warp, op);
+}
 
 // The two halves of sim_access_lanes(), for instructions that touch several places in each lane.
 // sim_access_addresses() computes the addresses; sim_access_given() does the rest with the

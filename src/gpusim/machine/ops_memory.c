@@ -80,91 +80,106 @@ static enum sim_step load(struct sim_warp *warp, const struct sim_uop *op)
 // inactive lanes, each address is checked just before its lane loads, if the destination does not
 // overwrite addresses: that is faster than a loop that checks and one that loads.
 enum { MANY_LANES = 10 };
-#define LOAD(bits, bytes)                                                                      \
-    static inline void load_shape_##bits(struct sim_warp *warp, enum sim_reach shape,          \
-                                         const struct sim_access *access, lane_u##bits *out)   \
-    {                                                                                          \
-        const unsigned char *const *from = (const unsigned char *const *)access->pointer;      \
-        if (shape == REACH_ROWS) {                                                             \
-            memcpy(out, from[0], sizeof(*out) * HALF);                                         \
-            memcpy(out + HALF, from[HALF], sizeof(*out) * HALF);                               \
-        } else if (shape == REACH_ONES) {                                                      \
-            const lane_u##bits first = *(const lane_u##bits *)from[0];                         \
-            const lane_u##bits second = *(const lane_u##bits *)from[HALF];                     \
-            for (int i = 0; i < HALF; i++)                                                     \
-                out[i] = first;                                                                \
-            for (int i = HALF; i < LANES; i++)                                                 \
-                out[i] = second;                                                               \
-        } else if (__builtin_popcount(warp->mask) >= MANY_LANES) {                             \
-            lane_u##bits value[LANES];                                                         \
-            for (int i = 0; i < LANES; i += 4) {                                               \
-                value[i] = *(const lane_u##bits *)from[i];                                     \
-                value[i + 1] = *(const lane_u##bits *)from[i + 1];                             \
-                value[i + 2] = *(const lane_u##bits *)from[i + 2];                             \
-                value[i + 3] = *(const lane_u##bits *)from[i + 3];                             \
-            }                                                                                  \
-            OVER_LANES(lane_u##bits, out, (void)0, value[i]);                                  \
-        } else {                                                                               \
-            for (uint32_t left = warp->mask; left; left &= left - 1) {                         \
-                const int i = __builtin_ctz(left);                                             \
-                out[i] = *(const lane_u##bits *)from[i];                                       \
-            }                                                                                  \
-        }                                                                                      \
-    }                                                                                          \
-                                                                                               \
-    static bool load_each_##bits(struct sim_warp *warp, const struct sim_uop *op,              \
-                                 lane_u##bits *out)                                            \
-    {                                                                                          \
-        const lane_u64 *base = source(warp, op->a);                                            \
-        const struct sim_seen *seen = sim_access_seen(warp, op);                               \
-        const uintptr_t apart = (uintptr_t)out - (uintptr_t)base;                              \
-        if (!seen || seen->size < (bytes) || apart < LANES * sizeof(*base) ||                  \
-            -apart < LANES * sizeof(*out))                                                     \
-            return false;                                                                      \
-        const uint64_t offset = (uint64_t)op->offset, last = seen->size - (bytes);             \
-        for (uint32_t left = warp->mask; left; left &= left - 1) {                             \
-            const int i = __builtin_ctz(left);                                                 \
-            const uint64_t address = base[i] + offset;                                         \
-            if (address - seen->start > last || address & ((bytes)-1))                         \
-                return false;                                                                  \
-            out[i] = *(const lane_u##bits *)(uintptr_t)address;                                \
-        }                                                                                      \
-        warp->global_bytes += (uint64_t)__builtin_popcount(warp->mask) * (bytes);              \
-        return true;                                                                           \
-    }                                                                                          \
-                                                                                               \
-    static __attribute__((noinline)) enum sim_step load_some_##bits(struct sim_warp *warp,     \
-                                                                    const struct sim_uop *op)  \
-    {                                                                                          \
-        struct sim_access access;                                                              \
-        lane_u##bits *out = target(warp, op->d);                                               \
-        if (load_each_##bits(warp, op, out))                                                   \
-            return STEP_NEXT;                                                                  \
-        if (sim_access_reach_##bytes(warp, op, ACCESS_LOAD, &access) == REACH_NOTHING)         \
-            return STEP_STOP;                                                                  \
-        load_shape_##bits(warp, REACH_EACH, &access, out);                                     \
-        return STEP_NEXT;                                                                      \
-    }                                                                                          \
-                                                                                               \
-    static enum sim_step load_##bits(struct sim_warp *warp, const struct sim_uop *op)          \
-    {                                                                                          \
-        struct sim_access access;                                                              \
-        if (warp->mask != ALL_LANES)                                                           \
-            return load_some_##bits(warp, op);                                                 \
-        lane_u##bits *out = target(warp, op->d);                                               \
-        const enum sim_reach shape = sim_access_reach_##bytes(warp, op, ACCESS_LOAD, &access); \
-        if (shape == REACH_NOTHING)                                                            \
-            return STEP_STOP;                                                                  \
-        if (shape == REACH_ROW) {                                                              \
-            memcpy(out, access.pointer[0], sizeof(*out) * LANES);                              \
-        } else if (shape == REACH_ONE) {                                                       \
-            const lane_u##bits value = *(const lane_u##bits *)access.pointer[0];               \
-            for (int i = 0; i < LANES; i++)                                                    \
-                out[i] = value;                                                                \
-        } else {                                                                               \
-            load_shape_##bits(warp, shape, &access, out);                                      \
-        }                                                                                      \
-        return STEP_NEXT;                                                                      \
+
+// Returns how many elements of 4 or 8 bytes lie before the offset, or a number that is larger than
+// that of any object if the offset is misaligned. So one comparison checks place and alignment.
+static inline uint64_t in_elements(uint64_t offset, unsigned bytes)
+{
+    return bytes == 8 ? offset >> 3 | offset << 61 : offset >> 2 | offset << 62;
+}
+
+#define LOAD(bits, bytes)                                                                       \
+    static inline void load_shape_##bits(struct sim_warp *warp, enum sim_reach shape,           \
+                                         const struct sim_access *access, lane_u##bits *out)    \
+    {                                                                                           \
+        const unsigned char *const *from = (const unsigned char *const *)access->pointer;       \
+        if (shape == REACH_ROWS) {                                                              \
+            memcpy(out, from[0], sizeof(*out) * HALF);                                          \
+            memcpy(out + HALF, from[HALF], sizeof(*out) * HALF);                                \
+        } else if (shape == REACH_ONES) {                                                       \
+            const lane_u##bits first = *(const lane_u##bits *)from[0];                          \
+            const lane_u##bits second = *(const lane_u##bits *)from[HALF];                      \
+            for (int i = 0; i < HALF; i++)                                                      \
+                out[i] = first;                                                                 \
+            for (int i = HALF; i < LANES; i++)                                                  \
+                out[i] = second;                                                                \
+        } else if (__builtin_popcount(warp->mask) >= MANY_LANES) {                              \
+            lane_u##bits value[LANES];                                                          \
+            for (int i = 0; i < LANES; i += 4) {                                                \
+                value[i] = *(const lane_u##bits *)from[i];                                      \
+                value[i + 1] = *(const lane_u##bits *)from[i + 1];                              \
+                value[i + 2] = *(const lane_u##bits *)from[i + 2];                              \
+                value[i + 3] = *(const lane_u##bits *)from[i + 3];                              \
+            }                                                                                   \
+            OVER_LANES(lane_u##bits, out, (void)0, value[i]);                                   \
+        } else {                                                                                \
+            for (uint32_t left = warp->mask; left; left &= left - 1) {                          \
+                const int i = __builtin_ctz(left);                                              \
+                out[i] = *(const lane_u##bits *)from[i];                                        \
+            }                                                                                   \
+        }                                                                                       \
+    }                                                                                           \
+                                                                                                \
+    static inline bool load_each_##bits(struct sim_warp *warp, const struct sim_uop *op,        \
+                                        lane_u##bits *out)                                      \
+    {                                                                                           \
+        const lane_u64 *base = source(warp, op->a);                                             \
+        const struct sim_seen *seen = sim_access_seen(warp, op);                                \
+        const uintptr_t apart = (uintptr_t)out - (uintptr_t)base;                               \
+        if (!seen || seen->size < (bytes) || seen->start & ((bytes)-1) ||                       \
+            apart < LANES * sizeof(*base) || -apart < LANES * sizeof(*out))                     \
+            return false;                                                                       \
+        const unsigned char *const start = (const unsigned char *)(uintptr_t)seen->start;       \
+        const uint64_t offset = (uint64_t)op->offset - seen->start;                             \
+        const uint64_t last = (seen->size - (bytes)) / (bytes);                                 \
+        for (uint32_t left = warp->mask; left; left &= left - 1) {                              \
+            const int i = __builtin_ctz(left);                                                  \
+            const uint64_t at = base[i] + offset;                                               \
+            if (in_elements(at, bytes) > last)                                                  \
+                return false;                                                                   \
+            out[i] = *(const lane_u##bits *)(start + at);                                       \
+        }                                                                                       \
+        warp->global_bytes += (uint64_t)__builtin_popcount(warp->mask) * (bytes);               \
+        return true;                                                                            \
+    }                                                                                           \
+                                                                                                \
+    static __attribute__((noinline)) enum sim_step load_beside_##bits(struct sim_warp *warp,    \
+                                                                      const struct sim_uop *op) \
+    {                                                                                           \
+        struct sim_access access;                                                               \
+        lane_u##bits *out = target(warp, op->d);                                                \
+        if (sim_access_reach_##bytes(warp, op, ACCESS_LOAD, &access) == REACH_NOTHING)          \
+            return STEP_STOP;                                                                   \
+        load_shape_##bits(warp, REACH_EACH, &access, out);                                      \
+        return STEP_NEXT;                                                                       \
+    }                                                                                           \
+                                                                                                \
+    static __attribute__((noinline)) enum sim_step load_some_##bits(struct sim_warp *warp,      \
+                                                                    const struct sim_uop *op)   \
+    {                                                                                           \
+        lane_u##bits *out = target(warp, op->d);                                                \
+        return load_each_##bits(warp, op, out) ? STEP_NEXT : load_beside_##bits(warp, op);      \
+    }                                                                                           \
+                                                                                                \
+    static enum sim_step load_##bits(struct sim_warp *warp, const struct sim_uop *op)           \
+    {                                                                                           \
+        struct sim_access access;                                                               \
+        if (warp->mask != ALL_LANES)                                                            \
+            return load_some_##bits(warp, op);                                                  \
+        lane_u##bits *out = target(warp, op->d);                                                \
+        const enum sim_reach shape = sim_access_reach_##bytes(warp, op, ACCESS_LOAD, &access);  \
+        if (shape == REACH_NOTHING)                                                             \
+            return STEP_STOP;                                                                   \
+        if (shape == REACH_ROW) {                                                               \
+            memcpy(out, access.pointer[0], sizeof(*out) * LANES);                               \
+        } else if (shape == REACH_ONE) {                                                        \
+            const lane_u##bits value = *(const lane_u##bits *)access.pointer[0];                \
+            for (int i = 0; i < LANES; i++)                                                     \
+                out[i] = value;                                                                 \
+        } else {                                                                                \
+            load_shape_##bits(warp, shape, &access, out);                                       \
+        }                                                                                       \
+        return STEP_NEXT;                                                                       \
     }
 LOAD(32, 4)
 LOAD(64, 8)

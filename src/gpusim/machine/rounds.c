@@ -11,10 +11,6 @@
 // path may then be said to spin too early, but a path that spins is always found.
 #include "rounds.h"
 
-// Rounds for which others wait at a join. A loop that cannot wait for other threads (waits.h) may
-// have many. It has a limit too, because that analysis does not follow values through all memory.
-enum { MOST_ROUNDS = 1 << 12, MOST_OWN_ROUNDS = 1 << 24 };
-
 static bool is_inside(const struct sim_loop *loop, uint32_t depth, uint32_t to)
 {
     return depth > loop->depth || (depth == loop->depth && to >= loop->to);

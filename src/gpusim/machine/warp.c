@@ -16,20 +16,26 @@
 // stops when it jumps back, so that paths in the same loop stand at the same place.
 enum { LATE = 256 };
 
-void sim_warp_set_mask(struct sim_warp *warp, uint32_t mask)
+// Apart from its callers, so that no vector code is in the dispatch loop: the compiler would clear
+// the upper halves of vector registers before each call of a handler.
+static __attribute__((noinline)) void change_mask(struct sim_warp *warp, uint32_t mask)
 {
-    if (warp->mask == mask)
-        return;
     warp->mask = mask;
     for (int i = 0; i < LANES; i++)
         warp->lanes[i] = 0 - (mask >> i & 1u);
+}
+
+void sim_warp_set_mask(struct sim_warp *warp, uint32_t mask)
+{
+    if (warp->mask != mask)
+        change_mask(warp, mask);
 }
 
 // --- Paths and joins -----------------------------------------------------------------------------
 
 // Returns NULL when memory runs out. That cannot happen if a path has just ended, because its entry
 // is free.
-static struct sim_path *new_path(struct sim_warp *warp)
+static __attribute__((noinline)) struct sim_path *new_path(struct sim_warp *warp)
 {
     for (uint32_t i = 0; i < MOST_PATHS; i++) {
         if (i == FEW_PATHS && !warp->more) {
@@ -47,10 +53,18 @@ static struct sim_path *new_path(struct sim_warp *warp)
     abort(); // there are never more paths than lanes
 }
 
-static enum sim_step no_memory(struct sim_warp *warp, const struct sim_uop *op)
+static __attribute__((noinline, cold)) enum sim_step no_memory(struct sim_warp *warp,
+                                                               const struct sim_uop *op)
 {
     return sim_warp_fault(warp, op, SIM_FAULT_NO_MEMORY, __builtin_ctz(warp->mask),
                           "out of memory for diverging");
+}
+
+static __attribute__((noinline, cold)) enum sim_step
+too_deep(struct sim_warp *warp, const struct sim_uop *op, uint32_t lanes)
+{
+    return sim_warp_fault(warp, op, SIM_FAULT_STACK, __builtin_ctz(lanes),
+                          "divergence is too deep");
 }
 
 static bool more_joins(struct sim_warp *warp)
@@ -67,8 +81,9 @@ static bool more_joins(struct sim_warp *warp)
     return true;
 }
 
-static int32_t new_join(struct sim_warp *warp, const struct sim_path *path, uint32_t pc,
-                        const struct sim_uop *branch)
+static __attribute__((noinline)) int32_t new_join(struct sim_warp *warp,
+                                                  const struct sim_path *path, uint32_t pc,
+                                                  const struct sim_uop *branch)
 {
     for (int32_t i = 0; i < warp->join_room || more_joins(warp); i++) {
         struct sim_join *join = &warp->joins[i];
@@ -89,8 +104,8 @@ static int32_t new_join(struct sim_warp *warp, const struct sim_path *path, uint
 
 // Returns the join at pc in the path's frame: its own, or a new one. Returns -1 if too many are
 // open, or when memory runs out.
-static int32_t join_at(struct sim_warp *warp, struct sim_path *path, uint32_t pc,
-                       const struct sim_uop *branch)
+static inline int32_t join_at(struct sim_warp *warp, struct sim_path *path, uint32_t pc,
+                              const struct sim_uop *branch)
 {
     if (path->join >= 0 && path->rejoin == pc && path->rejoin_frame == path->frame)
         return path->join;
@@ -169,8 +184,7 @@ enum sim_step sim_warp_branch(struct sim_warp *warp, const struct sim_uop *op, u
     }
     int32_t join = join_at(warp, path, op->rejoin, op);
     if (join < 0)
-        return sim_warp_fault(warp, op, SIM_FAULT_STACK, __builtin_ctz(taken),
-                              "divergence is too deep");
+        return too_deep(warp, op, taken);
     if (to == op->rejoin) {
         follow(path, rest, next, join, warp);
         warp->joins[join].arrived |= taken;
@@ -374,8 +388,7 @@ enum sim_step sim_warp_return(struct sim_warp *warp)
     if (lanes != path->mask || together) {
         int32_t join = join_at(warp, path, PC_RETURN, NULL);
         if (join < 0)
-            return sim_warp_fault(warp, &frame->code->ops[path->pc], SIM_FAULT_STACK,
-                                  __builtin_ctz(lanes), "divergence is too deep");
+            return too_deep(warp, &frame->code->ops[path->pc], lanes);
         uint32_t rest = path->mask & ~lanes;
         if (rest) {
             follow(path, rest, path->pc + 1, join, warp);
@@ -440,15 +453,16 @@ static bool must_return(const struct sim_path *path)
     return path->pc == PC_RETURN;
 }
 
-// Counts the rounds of loops while other lanes may wait for the path.
-static void count_rounds(struct sim_warp *warp, struct sim_path *path,
-                         const struct sim_frame *before, uint32_t from, bool may_wait)
+// The path has jumped back in its frame. Counts the rounds of loops while other lanes may wait for
+// the path. Returns whether it must stop because it is late.
+static inline bool repeats(struct sim_warp *warp, struct sim_path *path, const struct sim_uop *op,
+                           uint32_t from, bool late)
 {
-    const uint32_t depth = path->frame->depth;
-    if (path->frame != before)
-        sim_rounds_return(&path->rounds, depth);
-    else if (sim_rounds_jump(&path->rounds, depth, from, path->pc, may_wait))
+    if (path->join >= 0 &&
+        sim_rounds_repeat(&path->rounds, path->frame->depth, from, path->pc, op->may_wait))
         let_go(warp, path);
+    warp->repeats += op->may_wait;
+    return late;
 }
 
 // Runs one path and returns the rest of the budget. The path stops at a jump backwards if no more
@@ -466,12 +480,11 @@ static uint64_t run_path(struct sim_warp *warp, struct sim_path *path, uint64_t 
     const struct sim_frame *frame = path->frame;
     const struct sim_uop *ops = frame->code->ops;
     uint32_t pc = path->pc;
+    const struct sim_uop *op = &ops[pc]; // of this path and pc, all the time
     uint64_t left = budget;
     while (left--) {
-        const struct sim_uop *op = &ops[pc];
         enum sim_step step;
         path->pc = pc;
-        warp->warp_instructions++;
         if (!op->guard) {
             warp->thread_instructions += (unsigned)__builtin_popcount(warp->mask);
             step = op->run(warp, op);
@@ -480,6 +493,7 @@ static uint64_t run_path(struct sim_warp *warp, struct sim_path *path, uint64_t 
             uint32_t mask = path->mask & (op->guard & GUARD_NEGATED ? ~guard : guard);
             if (!mask) {
                 pc++;
+                op++;
                 continue;
             }
             warp->thread_instructions += (unsigned)__builtin_popcount(mask);
@@ -494,21 +508,23 @@ static uint64_t run_path(struct sim_warp *warp, struct sim_path *path, uint64_t 
         }
         if (step == STEP_NEXT) {
             pc++;
+            op++;
         } else if (step == STEP_JUMP) {
-            if (path->join >= 0)
-                count_rounds(warp, path, frame, pc, op->may_wait);
-            warp->repeats += op->may_wait && path->pc <= pc;
-            if (left < late && path->frame == frame && path->pc <= pc)
-                return left;
-            pc = path->pc;
             if (path->frame == frame) {
-                if (warp->mask != path->mask)
-                    sim_warp_set_mask(warp, path->mask);
+                if (path->pc <= pc && repeats(warp, path, op, pc, left < late))
+                    return left;
+                pc = path->pc;
+                op = &ops[pc];
+                sim_warp_set_mask(warp, path->mask);
                 continue;
             }
+            if (path->join >= 0)
+                sim_rounds_return(&path->rounds, path->frame->depth);
+            pc = path->pc;
             enter(warp, path);
             frame = path->frame;
             ops = frame->code->ops;
+            op = &ops[pc];
         } else {
             return left;
         }
@@ -571,6 +587,7 @@ bool sim_warp_run(struct sim_warp *warp, uint64_t budget)
             merge(warp, chosen);
         const uint64_t late = ready > 1 ? LATE : 0;
         const uint64_t ran = budget + late - run_path(warp, chosen, budget + late, late);
+        warp->warp_instructions += ran;
         warp->block->progressed = true;
         budget -= ran < budget ? ran : budget;
         if (!warp->block->warp_turn)
