@@ -233,6 +233,37 @@ static void misaligned_accesses_are_told_in_every_space(void **state)
         expect(*state, &rows[i]);
 }
 
+// The second round of a load by three lanes, whose first round was valid. The object has 16384
+// bytes.
+static void loads_by_some_lanes_are_checked_up_to_the_last_byte(void **state)
+{
+    static const struct {
+        unsigned bits;
+        int offset;
+        enum sim_fault_kind kind;
+    } rows[] = {
+        {32, 16380, SIM_FAULT_NONE},   {32, 16384, SIM_FAULT_ADDRESS},
+        {32, -4, SIM_FAULT_ADDRESS},   {32, 16378, SIM_FAULT_MISALIGNED},
+        {32, 1, SIM_FAULT_MISALIGNED}, {32, 4, SIM_FAULT_NONE},
+        {64, 16376, SIM_FAULT_NONE},   {64, 16384, SIM_FAULT_ADDRESS},
+        {64, -8, SIM_FAULT_ADDRESS},   {64, 16380, SIM_FAULT_MISALIGNED},
+        {64, 4, SIM_FAULT_MISALIGNED}, {64, 8, SIM_FAULT_NONE},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[1024];
+        snprintf(text, sizeof(text),
+                 HEAD ".entry k(.param .u64 p) { .reg .b32 %%r<6>; .reg .b64 %%rd<6>; "
+                      ".reg .pred %%p<3>;\nld.param.u64 %%rd1, [p]; mov.u32 %%r1, %%tid.x; "
+                      "setp.lt.u32 %%p1, %%r1, 3; mov.u64 %%rd2, %%rd1; mov.u32 %%r2, 0;\n"
+                      "AGAIN: @%%p1 ld.global.u%u %%%s, [%%rd2]; add.s64 %%rd2, %%rd1, %d;\n"
+                      "add.u32 %%r2, %%r2, 1; setp.lt.u32 %%p2, %%r2, 2; @%%p2 bra AGAIN; ret; }",
+                 rows[i].bits, rows[i].bits == 32 ? "r3" : "rd3", rows[i].offset);
+        struct sim_fault fault = run(*state, text, 1, 32);
+        if (fault.kind != rows[i].kind)
+            fail_msg("%u bits at %d: %d, %s", rows[i].bits, rows[i].offset, fault.kind, fault.text);
+    }
+}
+
 static void wrong_turns_and_deliberate_ends_are_told(void **state)
 {
     static const struct row rows[] = {
@@ -443,6 +474,7 @@ int main(void)
         TEST(the_stack_is_as_large_as_it_was_asked_to_be),
         TEST(accesses_that_are_nobodys_tell_how_far_the_nearest_object_is),
         TEST(misaligned_accesses_are_told_in_every_space),
+        TEST(loads_by_some_lanes_are_checked_up_to_the_last_byte),
         TEST(wrong_turns_and_deliberate_ends_are_told),
         TEST(who_waits_for_threads_that_never_come_is_told),
         TEST(a_guarded_call_is_made_by_its_lanes_alone),
