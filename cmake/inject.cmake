@@ -41,7 +41,8 @@ target_link_options(glint_inject_preload PRIVATE
     -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=free)
 # A recorded call passes through dozens of small functions in several files, so all files are optimized
 # together. SLP vectorization is off: gathering small fields in vector registers costs more than it saves.
-# pool.c is excluded, because --wrap leads to it by names that only the linker knows. Atomics are inline:
+# pool.c and system.c are excluded: --wrap leads to the one by names that only the linker knows, and the compiler
+# knows the functions of the other as the C library's. Atomics are inline:
 # ARM's outlined ones first call a function that checks the processor. For the few atomics of a record,
 # that check costs more than the better instructions save.
 include(CheckIPOSupported)
@@ -53,7 +54,8 @@ if(glint_whole AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
     endif()
     target_compile_options(glint_inject_preload PRIVATE ${whole} -fno-tree-slp-vectorize)
     target_link_options(glint_inject_preload PRIVATE ${whole} -flto-partition=one)
-    set_source_files_properties(${PROJECT_SOURCE_DIR}/src/inject/util/pool.c PROPERTIES COMPILE_OPTIONS -fno-lto)
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/src/inject/util/pool.c
+        ${PROJECT_SOURCE_DIR}/src/inject/system/system.c PROPERTIES COMPILE_OPTIONS -fno-lto)
 endif()
 
 # glint_outer(NAME FOLDER) makes libglint-NAME.so from src/inject/FOLDER. Bsymbolic: the addresses that it passes to

@@ -35,7 +35,7 @@ enum {
     MOST_NAME = 150,        // characters of a kernel's name in that of its files
     MOST_MS = 50,           // of one search
     MOST_TOTAL_MS = 1000,   // of all of them
-    CHUNK_BYTES = 16 << 10, // that are compared at once
+    CHUNK_BYTES = 4 << 10,  // that are read at once, on the stack of a thread of the program
 };
 
 struct nearby_search {

@@ -12,7 +12,7 @@
 
 enum {
     CHUNK_BYTES = 256 << 10, // of a map, 8 elements each
-    PIECE_BYTES = 64 << 10,  // of a record, at most
+    PIECE_BYTES = 4 << 10,   // of a record, at most; on the stack of a thread of the program
     UNIT_BYTES = 1 << 10,    // that are recorded as a whole or not at all
 };
 
