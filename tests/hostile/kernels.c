@@ -361,3 +361,153 @@ void kernels_many_pending(void)
             say_good(name_of(i), list[i].words, list[i].count, round + i);
     }
 }
+
+// --- Kernels that use all there is ---------------------------------------------------------------
+
+static unsigned first_word(void)
+{
+    unsigned word = 0;
+    CHECK(cuMemcpyDtoH_v2(&word, device_words, sizeof(word)));
+    return word;
+}
+
+// As many bytes of parameters as there may be; a clone has no room for one more.
+static void with_parameters(const char *version, unsigned bytes)
+{
+    static char text[1000], block[32 << 10];
+    snprintf(text, sizeof(text),
+             ".version %s\n.target sm_70\n.address_size 64\n"
+             ".visible .entry take(.param .u64 to, .param .align 8 .b8 block[%u])\n{\n"
+             "    .reg .b64 %%rd<2>;\n    .reg .b32 %%r<2>;\n    ld.param.u64 %%rd1, [to];\n"
+             "    ld.param.u32 %%r1, [block+%u];\n    st.global.u32 [%%rd1], %%r1;\n    ret;\n}\n",
+             version, bytes - 8, bytes - 12);
+    const CUfunction take = load(text, "take");
+    for (unsigned i = 0; i < 3; i++) {
+        memcpy(block + bytes - 12, &i, sizeof(i));
+        CHECK(launch(take, 1, 1, (void *[]){&device_words, block}));
+        printf("%u bytes: %u\n", bytes, first_word());
+    }
+}
+
+void kernels_most_parameters(void)
+{
+    with_parameters("7.0", 4096);
+    with_parameters("7.0", 4088);
+    with_parameters("8.1", 32760);
+    with_parameters("8.1", 32752);
+}
+
+// The kernel asks how much shared memory it has.
+static const char sharing[] =
+    HEADER ".extern .shared .align 16 .b8 room[];\n"
+           ".visible .entry ask(.param .u64 to)\n{\n    .reg .b64 %rd<2>;\n    .reg .b32 %r<4>;\n"
+           "    ld.param.u64 %rd1, [to];\n    mov.u32 %r1, %dynamic_smem_size;\n"
+           "    mov.u32 %r2, room;\n    st.shared.u32 [%r2], %r1;\n    bar.sync 0;\n"
+           "    ld.shared.u32 %r3, [%r2];\n    st.global.u32 [%rd1], %r3;\n    ret;\n}\n";
+
+void kernels_shared_memory(void)
+{
+    static const unsigned sizes[] = {16, 100, 20000, 48 << 10};
+    const CUfunction ask = load(sharing, "ask");
+    void *params[] = {&device_words};
+    int most = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        CHECK(cuLaunchKernel(ask, 1, 1, 1, 32, 1, 1, sizes[i], NULL, params, NULL));
+        printf("%u\n", first_word());
+    }
+    CHECK(cuDeviceGetAttribute(&most, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 0));
+    for (unsigned i = 0; i < 2; i++) {
+        printf("launch %d\n",
+               (int)cuLaunchKernel(ask, 1, 1, 1, 32, 1, 1, (unsigned)most, NULL, params, NULL));
+        printf("set %d\n",
+               (int)cuFuncSetAttribute(ask, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most));
+    }
+    CHECK(cuCtxSynchronize());
+    printf("%d\n", first_word() == (unsigned)most);
+    printf("one more %d\n",
+           (int)cuLaunchKernel(ask, 1, 1, 1, 32, 1, 1, (unsigned)most + 1, NULL, params, NULL));
+}
+
+// Kernels whose names are those of glint's clones, or very long.
+void kernels_names(void)
+{
+    static char text[9000], name[4001];
+    static const char *const names[] = {"k", "k$glint", "k$glint$glint", "k$glint$glint$glint"};
+    int length = snprintf(text, sizeof(text), HEADER);
+    for (unsigned i = 0; i < 3; i++)
+        length += snprintf(text + length, sizeof(text) - (size_t)length,
+                           ".visible .entry %s(.param .u64 to)\n{\n    .reg .b64 %%rd<2>;\n"
+                           "    ld.param.u64 %%rd1, [to];\n    st.global.u32 [%%rd1], %u;\n"
+                           "    ret;\n}\n",
+                           names[i], i + 1);
+    CUmodule module;
+    unsigned functions = 0;
+    CHECK(cuModuleLoadData(&module, text));
+    for (unsigned i = 0; i < 4; i++) {
+        CUfunction function;
+        const CUresult result = cuModuleGetFunction(&function, module, names[i]);
+        printf("%s: %d\n", names[i], (int)result);
+        if (result != CUDA_SUCCESS)
+            continue;
+        CHECK(launch(function, 1, 1, (void *[]){&device_words}));
+        printf("%u\n", first_word());
+    }
+    CHECK(cuModuleGetFunctionCount(&functions, module));
+    printf("%u functions\n", functions);
+    memset(name, 'x', sizeof(name) - 1);
+    snprintf(text, sizeof(text),
+             HEADER ".visible .entry %s(.param .u64 to)\n{\n    .reg .b64 %%rd<2>;\n"
+                    "    ld.param.u64 %%rd1, [to];\n    st.global.u32 [%%rd1], 9;\n    ret;\n}\n",
+             name);
+    const char *found = "";
+    const CUfunction function = load(text, name);
+    CHECK(launch(function, 1, 1, (void *[]){&device_words}));
+    CHECK(cuFuncGetName(&found, function));
+    printf("%u %d\n", first_word(), strcmp(found, name) == 0);
+}
+
+// Modules with equal names of kernels and variables.
+void kernels_equal_names(void)
+{
+    CUfunction functions[6];
+    for (unsigned i = 0; i < 6; i++) {
+        char text[400];
+        snprintf(text, sizeof(text),
+                 HEADER ".visible .global .u32 variable = %u;\n"
+                        ".visible .entry k(.param .u64 to)\n{\n    .reg .b64 %%rd<2>;\n"
+                        "    .reg .b32 %%r<2>;\n    ld.param.u64 %%rd1, [to];\n"
+                        "    ld.global.u32 %%r1, [variable];\n    st.global.u32 [%%rd1], %%r1;\n"
+                        "    ret;\n}\n",
+                 i / 2);
+        functions[i] = load(text, "k");
+    }
+    for (unsigned i = 6; i-- > 0;) {
+        CHECK(launch(functions[i], 1, 1, (void *[]){&device_words}));
+        printf("%u ", first_word());
+    }
+    putchar('\n');
+}
+
+// One half of the block hands words to the other through barriers with numbers.
+static const char barriers[] =
+    HEADER ".visible .entry pass(.param .u64 to)\n{\n    .reg .b64 %rd<3>;\n    .reg .b32 %r<7>;\n"
+           "    .reg .pred %p;\n    .shared .align 4 .b8 room[512];\n    ld.param.u64 %rd1, [to];\n"
+           "    mov.u32 %r1, %tid.x;\n    mov.u32 %r2, room;\n    shl.b32 %r3, %r1, 2;\n"
+           "    add.u32 %r3, %r3, %r2;\n    setp.lt.u32 %p, %r1, 64;\n    @%p bra takes;\n"
+           "    add.u32 %r4, %r1, 5;\n    st.shared.u32 [%r3], %r4;\n    bar.arrive 1, 128;\n"
+           "    bar.sync 15, 64;\n    bra done;\n"
+           "takes:\n    bar.sync 1, 128;\n    ld.shared.u32 %r5, [%r3+256];\n    bar.sync 14, 64;\n"
+           "    st.shared.u32 [%r3], %r5;\n"
+           "done:\n    bar.sync 0;\n    ld.shared.u32 %r6, [%r3];\n    mul.wide.u32 %rd2, %r1, 4;\n"
+           "    add.u64 %rd2, %rd2, %rd1;\n    st.global.u32 [%rd2], %r6;\n    ret;\n}\n";
+
+void kernels_barriers(void)
+{
+    const CUfunction pass = load(barriers, "pass");
+    unsigned words[128];
+    for (unsigned i = 0; i < 3; i++) {
+        CHECK(launch(pass, 4, 128, (void *[]){&device_words}));
+        CHECK(cuMemcpyDtoH_v2(words, device_words, sizeof(words)));
+        printf("%u %u\n", words[3], words[127]);
+    }
+}

@@ -442,3 +442,86 @@ void queries_device(void)
     CHECK(cuDeviceTotalMem_v2(&total, 0));
     printf("%s %d %d %zu %llx\n", name, version, count, total, (unsigned long long)digest);
 }
+
+// Contexts one beside the other, one of which ends while its kernel runs.
+void queries_several_contexts(void)
+{
+    CUcontext contexts[3], found;
+    CUdeviceptr memory[3];
+    CUstream streams[3];
+    CHECK(cuCtxGetCurrent(&found));
+    for (unsigned i = 0; i < 3; i++) {
+        CHECK(cuCtxCreate_v2(&contexts[i], 0, 0));
+        CHECK(cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
+        CHECK(cuMemAlloc_v2(&memory[i], PAGE));
+    }
+    for (unsigned i = 0; i < 9; i++) {
+        const unsigned own = i / 3, other = i % 3;
+        unsigned words[4] = {9, 9, 9, 9};
+        CHECK(cuCtxSetCurrent(contexts[own]));
+        printf("%u %u: %d ", own, other, (int)cuMemsetD32Async(memory[other], i, 4, streams[own]));
+        printf("%d ", (int)cuStreamSynchronize(streams[own]));
+        printf("%d ", (int)cuMemsetD32Async(memory[own], i, 4, streams[other]));
+        printf("%d %u\n", (int)cuMemcpyDtoH_v2(words, memory[own], sizeof(words)), words[3] == i);
+    }
+    say_code("destroy", cuCtxDestroy_v2(contexts[0]));
+    CHECK(cuCtxSetCurrent(contexts[1]));
+    say_code("memory of another", cuMemFree_v2(memory[0]));
+    say_code("own memory", cuMemFree_v2(memory[1]));
+    say_code("destroy", cuCtxDestroy_v2(contexts[2]));
+    say_code("synchronize", cuCtxSynchronize());
+    CHECK(cuCtxSetCurrent(found));
+}
+
+// The primary context is active as long as the program retains it.
+void queries_primary_context(void)
+{
+    CUcontext one, other;
+    unsigned flags = 9;
+    int active = 9;
+    CHECK(cuInit(0));
+    CHECK(cuDevicePrimaryCtxGetState(0, &flags, &active));
+    printf("%u %d\n", flags, active);
+    CHECK(cuDevicePrimaryCtxRetain(&one, 0));
+    CHECK(cuDevicePrimaryCtxRetain(&other, 0));
+    printf("%d\n", one == other);
+    start();
+    const struct result result = place_result(BLOCK);
+    bring(&result, 3);
+    say_good("block", result.words, result.count, 3);
+    for (unsigned i = 0; i < 4; i++) {
+        say_code("release", cuDevicePrimaryCtxRelease_v2(0));
+        CHECK(cuDevicePrimaryCtxGetState(0, &flags, &active));
+        printf("%d\n", active);
+    }
+    start();
+    bring(&result, 4);
+    say_good("again", result.words, result.count, 4);
+}
+
+// Kernels of a library: names, attributes, parameters.
+void queries_library(void)
+{
+    CUlibrary library;
+    CUkernel list[4], kernel;
+    CUfunction function;
+    CUdeviceptr variable;
+    unsigned count = 0;
+    size_t offset = 0, bytes = 0;
+    CHECK(cuLibraryLoadData(&library, ptx, NULL, NULL, 0, NULL, NULL, 0));
+    CHECK(cuLibraryGetKernelCount(&count, library));
+    printf("%u\n", count);
+    say_code("list", cuLibraryEnumerateKernels(list, 4, library));
+    CHECK(cuLibraryGetKernel(&kernel, library, "other"));
+    printf("%d\n", list[0] == kernel);
+    for (size_t i = 0; i < 4; i++) {
+        const CUresult result = cuKernelGetParamInfo(kernel, i, &offset, &bytes);
+        printf("parameter: %d %zu %zu\n", (int)result, offset, bytes);
+    }
+    CHECK(cuKernelGetFunction(&function, kernel));
+    say_attributes(function);
+    CHECK(cuLibraryGetGlobal(&variable, &bytes, library, "counter"));
+    printf("counter %zu\n", bytes);
+    say_code("missing", cuLibraryGetKernel(&kernel, library, "nothing"));
+    say_code("unload", cuLibraryUnload(library));
+}
