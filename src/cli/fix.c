@@ -98,11 +98,13 @@ static bool take_option(void *user, const struct cli_option *option, const char 
 struct executable {
     const char *path;
     const char *build_id; // NULL: none
+    bool has_images;      // the profile has call paths
 };
 
 static bool take_image(void *user, const struct profile_image *image)
 {
     struct executable *executable = user;
+    executable->has_images = true;
     if (!image->path || strcmp(image->path, executable->path) != 0)
         return true;
     executable->build_id = image->build_id;
@@ -125,13 +127,17 @@ static bool is_of_program(struct profile *profile, const char *file, const char 
 {
     struct base_error error = {0};
     const char *ran = profile_program(profile)->executable;
-    struct executable executable = {ran ? ran : "", NULL};
+    struct executable executable = {.path = ran ? ran : ""};
     char here[RECORD_BUILD_ID_TEXT];
     if (profile_each_image(profile, take_image, &executable, &error) != BASE_OK) {
         cli_error(&error);
         return false;
     }
     if (is_script(path))
+        return true;
+    // A program that cannot see /proc has no call paths, by which calls are corrected. Then nothing
+    // is, and the name of the program may be unknown.
+    if (!executable.has_images && (!*executable.path || strcmp(executable.path, path) == 0))
         return true;
     if (!record_build_id(path, here)) {
         cli_message("%s has no build id, so it cannot be identified as the program of %s; link it "
