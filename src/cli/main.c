@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // glint's main(): finds the verb and runs it.
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -40,8 +43,19 @@ static void print_usage(FILE *out)
     fputs("\n'glint VERB --help' describes a verb, 'glint --version' prints the version.\n", out);
 }
 
+// Occupies standard streams that are closed, so that no file of glint gets their numbers: messages
+// would be written to it, and the program would inherit it. Writing still fails, and the program
+// finds them closed.
+static void occupy_closed_streams(void)
+{
+    for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
+        if (fcntl(i, F_GETFD) < 0 && errno == EBADF)
+            open("/dev/null", O_RDONLY | O_CLOEXEC); // gets the lowest number, which is i
+}
+
 int main(int argc, char **argv)
 {
+    occupy_closed_streams();
     const char *verb = argc > 1 ? argv[1] : NULL;
     if (!verb) {
         print_usage(stderr);
