@@ -133,6 +133,58 @@ static inline enum base_code reading_all(const char *path, struct base_error *er
         enum base_code query = profile_query(profile, strcat(sql, views[i]), &sink, error);
         code = code == BASE_OK ? query : code;
     }
+    // Versions before 1.18 lack some of these.
+    static const char *const later[] = {"v_meta",
+                                        "v_program",
+                                        "v_images",
+                                        "v_functions",
+                                        "v_threads",
+                                        "v_device",
+                                        "v_contexts",
+                                        "v_streams",
+                                        "v_modules",
+                                        "v_kernels",
+                                        "v_frames",
+                                        "v_launches",
+                                        "v_sets",
+                                        "v_ranges",
+                                        "v_syncs",
+                                        "v_events",
+                                        "v_graph_nodes",
+                                        "v_graph_edges",
+                                        "v_notes",
+                                        "v_dropped",
+                                        "v_settings",
+                                        "v_probes",
+                                        "v_kernel_sites",
+                                        "v_accesses",
+                                        "v_access_counts",
+                                        "v_hot_ranges",
+                                        "v_unknown_launches",
+                                        "v_contents",
+                                        "v_content_fields",
+                                        "v_content_values",
+                                        "v_content_roundings",
+                                        "v_stores",
+                                        "v_weighed",
+                                        "v_accessed",
+                                        "v_requests",
+                                        "v_shared_arrays",
+                                        "v_shared_words",
+                                        "v_shared_ranges",
+                                        "v_block_reuse",
+                                        "v_cache_launches",
+                                        "v_cache",
+                                        "v_cache_reuse",
+                                        "v_cache_distances",
+                                        "v_sources",
+                                        "v_nvtx_ranges",
+                                        "v_collectives"};
+    for (unsigned i = 0; i < sizeof(later) / sizeof(later[0]); i++) {
+        struct base_error unknown = {0};
+        char sql[64] = "SELECT * FROM ";
+        profile_query(profile, strcat(sql, later[i]), &sink, &unknown);
+    }
     profile_close(profile);
     return code;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Corrupts profiles: mutate FILE EVERY [FIRST] makes many mutations of a profile, one at a time,
 // and uses each in all formats, as a query, as either side of a comparison, for rules and for a
-// plan of corrections. A job profile is used in all formats and merged. Nothing may crash or hang,
-// or use much memory; the output does not matter.
+// plan of corrections, and merges it. A job profile is used in all formats and merged.
+// Nothing may crash or hang, or use much memory; the output does not matter.
 // Mutations: every column of every table gets extreme values, other types, references to other and
 // to missing rows, in all rows or only in the row with the highest value; several columns are
 // changed at once; rows are removed or multiplied; and bytes of the file are overwritten. All of
@@ -202,7 +202,24 @@ static void plan_fixes(struct profile *profile)
     analyze_free(analysis);
 }
 
-// Compares it with the original, in both directions and formats.
+// Sums it up for a job profile, and writes that.
+static void merge(struct profile *profile)
+{
+    struct base_error error = {0};
+    struct job_part *part = NULL;
+    struct job_writer *writer = NULL;
+    char merged[sizeof(path) + 16];
+    snprintf(merged, sizeof(merged), "%s-merged", path);
+    if (report_job_part(profile, &part, &error) == BASE_OK &&
+        job_create(&writer, &error) == BASE_OK &&
+        job_add_part(writer, part, "a", &error) == BASE_OK)
+        job_write(writer, merged, &error);
+    job_destroy(writer);
+    job_part_destroy(part);
+    unlink(merged);
+}
+
+// Compares it with the original, in both directions and formats, also by rules.
 static void compare(struct profile *profile, size_t *bytes)
 {
     struct base_error error = {0};
@@ -216,6 +233,17 @@ static void compare(struct profile *profile, size_t *bytes)
             .profiles = {i ? profile : other, i ? other : profile}, .names = {"a", "b"}};
         report_diff_text(&diff, &style, &result, take, bytes, &error);
         report_diff_json(&diff, &result, take, bytes, &error);
+        struct report_rules rules;
+        report_rules_init(&rules);
+        report_rules_add(&rules, "any,peak>1B,growth,new", &error);
+        const struct report_check_request check = {.profile = diff.profiles[1],
+                                                   .baseline = diff.profiles[0],
+                                                   .name = "a",
+                                                   .baseline_name = "b",
+                                                   .rules = &rules};
+        report_check_text(&check, &style, &result, take, bytes, &error);
+        report_check_json(&check, &result, take, bytes, &error);
+        report_rules_fini(&rules);
     }
     profile_close(other);
 }
@@ -245,6 +273,7 @@ static void read_as_all(void)
     report_html(profile, NULL, take, &bytes, &error);
     report_dot(profile, NULL, &(struct report_flow_choice){0}, take, &bytes, &error);
     plan_fixes(profile);
+    merge(profile);
     struct report_rules rules;
     report_rules_init(&rules);
     report_rules_add(&rules, "any", &error);
