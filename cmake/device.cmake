@@ -6,7 +6,7 @@
 find_program(GLINT_AWK NAMES awk REQUIRED)
 set(texts)
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/device)
-foreach(module IN ITEMS reduce reduce_counts values values_others weigh)
+foreach(module IN ITEMS reduce reduce_few reduce_counts values values_others weigh)
     set(ptx ${PROJECT_SOURCE_DIR}/src/device/${module}.ptx)
     set(text ${PROJECT_BINARY_DIR}/device/${module}.ptx.inc)
     add_custom_command(OUTPUT ${text}

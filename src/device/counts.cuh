@@ -29,7 +29,7 @@ static __shared__ struct { // shared by the block
         u64 sum;
         unsigned piece;
     } hot[WARPS * TOP];
-    unsigned places[DEVICE_THREADS];
+    unsigned places[THREADS];
 } counting;
 
 struct counted {
@@ -52,7 +52,7 @@ struct counted {
 __device__ static void begin_counts()
 {
     unsigned *words = (unsigned *)counting.found;
-    for (unsigned i = threadIdx.x; i < sizeof(counting.found) / 4; i += DEVICE_THREADS)
+    for (unsigned i = threadIdx.x; i < sizeof(counting.found) / 4; i += THREADS)
         words[i] = 0;
 }
 

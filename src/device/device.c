@@ -7,6 +7,10 @@ const char device_ptx[] = ""
 #include "reduce.ptx.inc"
     ;
 
+const char device_few_ptx[] = ""
+#include "reduce_few.ptx.inc"
+    ;
+
 const char device_counts_ptx[] = ""
 #include "reduce_counts.ptx.inc"
     ;

@@ -17,6 +17,7 @@
 
 #ifndef __CUDACC__
 extern const char device_ptx[];        // kernels DEVICE_REDUCE, DEVICE_REDUCE_MANY
+extern const char device_few_ptx[];    // the same, with blocks of DEVICE_FEW_THREADS
 extern const char device_counts_ptx[]; // DEVICE_REDUCE, for jobs and entries that all have counts
 
 // The version of PTX that this code, values.h's and weigh.h's have is that of CUDA 11.7. Writes the
@@ -31,10 +32,13 @@ void device_for_older(const char *ptx, struct base_buf *out);
 
 enum {
     DEVICE_THREADS = 256,     // of a block; the grid may have any width
+    DEVICE_FEW_THREADS = 32,  // of a block, for the simulated GPU
     DEVICE_BLOCKS = 3,        // resident on a multiprocessor, without counts
     DEVICE_COUNTS_BLOCKS = 2, // resident on a multiprocessor, with counts
+    DEVICE_FEW_WORDS = 65536, // for each block of few threads
     DEVICE_CHUNK_WORDS = 128, // processed by a warp together
     DEVICE_SPAN = 4,          // chunks that a warp reads at once, without counts
+    DEVICE_FEW_SPAN = 8,      // the same, for the simulated GPU
     DEVICE_JOBS = 32,         // the most of a reduction
     DEVICE_BINS = 64,
     DEVICE_PIECES = 1024,

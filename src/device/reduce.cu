@@ -2,13 +2,13 @@
 // The reduction of bits, and of launches without jobs.
 #include "reduce.cuh"
 
-extern "C" __global__ void __launch_bounds__(DEVICE_THREADS, DEVICE_BLOCKS)
+extern "C" __global__ void __launch_bounds__(THREADS, DEVICE_BLOCKS)
     glint_reduce(const __grid_constant__ struct device_reduction about)
 {
     reduce<false>(about);
 }
 
-extern "C" __global__ void __launch_bounds__(DEVICE_THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS)
     glint_reduce_many(const struct device_reduction *list)
 {
     const struct device_reduction &about = list[blockIdx.y];

@@ -32,9 +32,11 @@ __device__ static __noinline__ bool is_wanted(const struct device_reduction *abo
 __device__ static unsigned take_jobs(const struct device_reduction &about)
 {
     enum { PARTS = sizeof(struct device_job) / sizeof(u64) };
-    static_assert(PARTS * DEVICE_JOBS <= DEVICE_THREADS, "one for each thread");
-    if (threadIdx.x < PARTS * about.job_count)
-        ((u64 *)shared.jobs)[threadIdx.x] = ((const u64 *)about.jobs)[threadIdx.x];
+    for (unsigned i = threadIdx.x; i < PARTS * about.job_count; i += THREADS) {
+        ((u64 *)shared.jobs)[i] = ((const u64 *)about.jobs)[i];
+        if (PARTS * DEVICE_JOBS <= THREADS) // one for each thread
+            break;
+    }
     __syncthreads();
     return about.job_count;
 }
@@ -73,6 +75,8 @@ template <bool COUNTS> __device__ static unsigned scan(unsigned slot, unsigned b
     struct sums sums = {0, 0, 0};
     if (COUNTS)
         scan_counts(job, slot, unit, units, warps, &sums);
+    else if (WARPS == 1)
+        scan_few(job, unit, units, warps, &sums);
     else
         scan_bits(job, unit, units, warps, &sums);
     if (__any_sync(ALL, sums.elements)) {
@@ -96,11 +100,13 @@ template <bool COUNTS> __device__ static unsigned scan(unsigned slot, unsigned b
 __device__ static void flush_sums(unsigned slots)
 {
     __syncthreads();
-    if (threadIdx.x < 3 * slots) {
-        u64 *own = &shared.sums[0][0] + threadIdx.x;
+    for (unsigned i = threadIdx.x; i < 3 * slots; i += THREADS) {
+        u64 *own = &shared.sums[0][0] + i;
         if (*own)
-            add_global(at<uint64_t>(shared.jobs[threadIdx.x / 3].sums) + threadIdx.x % 3, *own);
+            add_global(at<uint64_t>(shared.jobs[i / 3].sums) + i % 3, *own);
         *own = 0;
+        if (3 * SLOTS <= THREADS) // one for each thread
+            break;
     }
     __syncthreads();
 }
@@ -117,7 +123,7 @@ __device__ static void write_sums(const struct device_job *job, struct device_su
 // Finds the hottest pieces: those with the highest sums and, of equal ones, the first. Each warp
 // sorts the hottest of its share; then each of these finds its place among those of all warps.
 // Called by the whole block.
-enum { PIECES_EACH = DEVICE_PIECES / DEVICE_THREADS };
+enum { PIECES_EACH = DEVICE_PIECES / THREADS };
 __device__ static void write_hottest(u64 (&sums)[PIECES_EACH], struct device_counted *to)
 {
     const unsigned first = PIECES_EACH * threadIdx.x;
@@ -200,14 +206,16 @@ __device__ static void write_jobs(const struct device_reduction &about, bool alo
     u64 *jobs = at<u64>(about.small.result + about.jobs_at);
     struct device_counted *counts =
         at<struct device_counted>(about.small.result + about.job_counts_at);
-    if (threadIdx.x < 3 * about.job_count) {
-        u64 sum = (&shared.sums[0][0])[threadIdx.x];
+    for (unsigned i = threadIdx.x; i < 3 * about.job_count; i += THREADS) {
+        u64 sum = (&shared.sums[0][0])[i];
         if (!alone) {
-            u64 *from = at<u64>(about.jobs[threadIdx.x / 3].sums) + threadIdx.x % 3;
+            u64 *from = at<u64>(about.jobs[i / 3].sums) + i % 3;
             sum = __ldcg(from);
             *from = 0;
         }
-        jobs[threadIdx.x] = sum;
+        jobs[i] = sum;
+        if (3 * SLOTS <= THREADS) // one for each thread
+            break;
     }
     for (unsigned i = 0; COUNTS && i < about.job_count; i++)
         write_counts(about.jobs[i].sums, &counts[i]);
@@ -223,7 +231,7 @@ __device__ static __noinline__ void write_entries(const struct device_reduction 
     struct device_counted *counts =
         at<struct device_counted>(about->small.result + about->entry_counts_at);
     unsigned count = 0; // the same in every thread
-    for (unsigned from = 0; from < about->table_count; from += DEVICE_THREADS) {
+    for (unsigned from = 0; from < about->table_count; from += THREADS) {
         const unsigned index = from + threadIdx.x;
         const bool there = index < about->table_count;
         const bool wanted = there && is_wanted(about, index);
@@ -276,7 +284,7 @@ __device__ static __noinline__ void write_entries(const struct device_reduction 
         }
     }
     // Marks are cleared when they are no longer needed: spans extend over groups.
-    for (unsigned i = threadIdx.x; i < about->table_count; i += DEVICE_THREADS)
+    for (unsigned i = threadIdx.x; i < about->table_count; i += THREADS)
         at<unsigned short>(about->touched)[i] = 0;
     if (threadIdx.x == 0)
         at<struct device_result>(about->small.result)->entry_count = count;
@@ -320,9 +328,11 @@ template <bool COUNTS> __device__ static void reduce(const struct device_reducti
         write_small<WARPS>(about.small);
     if (COUNTS)
         begin_counts();
-    static_assert(3 * SLOTS <= DEVICE_THREADS, "one for each thread");
-    if (threadIdx.x < 3 * SLOTS)
-        (&shared.sums[0][0])[threadIdx.x] = 0;
+    for (unsigned i = threadIdx.x; i < 3 * SLOTS; i += THREADS) {
+        (&shared.sums[0][0])[i] = 0;
+        if (3 * SLOTS <= THREADS) // one for each thread
+            break;
+    }
     for (unsigned group = 0; group <= groups; group++) {
         const unsigned count = group ? take_entries(&about, group - 1) : take_jobs(about);
         for (unsigned i = 0; i < count; i++)

@@ -11,9 +11,14 @@
 #include "common.cuh"
 #include "device.h"
 
+// reduce_few.cu defines FEW.
+#ifdef FEW
+enum { THREADS = DEVICE_FEW_THREADS, SPAN = DEVICE_FEW_SPAN };
+#else
+enum { THREADS = DEVICE_THREADS, SPAN = DEVICE_SPAN };
+#endif
 enum {
-    WARPS = DEVICE_THREADS / 32,
-    SPAN = DEVICE_SPAN,
+    WARPS = THREADS / 32,
     SLOTS = DEVICE_JOBS,
 };
 static_assert(DEVICE_CHUNK_WORDS == 4 * 32, "a lane has 16 bytes of a chunk");
@@ -171,6 +176,48 @@ __device__ static void scan_bits(const struct device_job &job, unsigned unit, un
         for (int i = 0; i < SPAN; i++)
             clear_words(words[i], job, SPAN * unit + i);
         join(words, job, SPAN * unit, full, sums);
+    }
+}
+
+// Returns whether the unit has words that are set.
+__device__ static bool is_unit_set(const struct device_job &job, unsigned unit)
+{
+    const u64 vectors = job.words / 4, from = 32 * SPAN * (u64)unit + lane_index();
+    const ulonglong2 *words = at<const ulonglong2>(job.bits) + from;
+    u64 set = 0;
+    if (32 * SPAN * ((u64)unit + 1) <= vectors) {
+#pragma unroll
+        for (int i = 0; i < SPAN; i++) {
+            const ulonglong2 own = __ldcg(words + 32 * i);
+            set |= own.x | own.y;
+        }
+    } else {
+#pragma unroll 1
+        for (int i = 0; i < SPAN && from + 32 * i < vectors; i++) {
+            const ulonglong2 own = __ldcg(words + 32 * i);
+            set |= own.x | own.y;
+        }
+    }
+    return __any_sync(ALL, set != 0);
+}
+
+// Does the same with as few instructions as possible, where time is spent on them rather than on
+// waiting. Most launches leave most of a large object alone.
+__device__ static void scan_few(const struct device_job &shared_job, unsigned unit, unsigned units,
+                                unsigned step, struct sums *sums)
+{
+    const struct device_job job = shared_job; // stays in registers
+    for (; unit < units; unit += step) {
+        if (!is_unit_set(job, unit))
+            continue;
+#pragma unroll 1
+        for (unsigned chunk = SPAN * unit; chunk < SPAN * unit + SPAN; chunk++) {
+            const uint4 words[1] = {load_words(job, chunk)};
+            if (!__any_sync(ALL, is_set(words[0])))
+                continue;
+            clear_words(words[0], job, chunk);
+            join(words, job, chunk, is_full(job, chunk) != 0, sums);
+        }
     }
 }
 

@@ -7,7 +7,11 @@
 #include "common.cuh"
 #include "small.h"
 
-enum { ROWS = 16 }; // that a thread reads at once
+#ifdef FEW
+enum { ROWS = 1 }; // that a thread reads at once
+#else
+enum { ROWS = 16 };
+#endif
 
 // Sums tallies: a warp takes four at a time, eight rows side by side. The last warps of the block
 // do this, since the first ones have more to scan.

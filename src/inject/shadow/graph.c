@@ -512,8 +512,9 @@ static CUresult reduce_all(struct shadow *shadow, const struct shadow_replay *re
         REAL(cuMemcpyHtoDAsync_v2)(device_list, list, count * sizeof(*list), stream);
     if (result != CUDA_SUCCESS)
         return result;
-    return REAL(cuLaunchKernel)(shadow->reduce_many, 1, count, 1, DEVICE_THREADS, 1, 1, 0, stream,
-                                params, NULL);
+    return REAL(cuLaunchKernel)(shadow->reduce_many, 1, count, 1,
+                                shadow_reduce_threads(shadow, false), 1, 1, 0, stream, params,
+                                NULL);
 }
 
 // Clears the marks with one kernel per node, and discards its record, because there is no room for

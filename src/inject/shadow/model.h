@@ -66,8 +66,9 @@ struct shadow { // of one context
     struct base_map shapes;  // shared: hash of a kernel's number and shape to its launches, turns.c
     // Elements:
     CUfunction reduce[2], reduce_many; // without and with counts; NULL: not loaded yet
-    uint32_t processors;               // multiprocessors of the GPU
-    struct base_map objects;           // number to struct shadow_object
+    bool few;                    // blocks of `reduce[0]` and `reduce_many` have DEVICE_FEW_THREADS
+    uint32_t processors;         // multiprocessors of the GPU
+    struct base_map objects;     // number to struct shadow_object
     struct shadow_object *ended; // objects that have ended, whose memory launches in flight may use
     uint64_t begun;              // launches so far
     struct shadow_ticket *oldest, *newest; // launches at element level that are not recorded yet

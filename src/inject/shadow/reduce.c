@@ -8,6 +8,7 @@
 
 #include "code.h"
 #include "element.h"
+#include "inject/util/settings.h"
 #include "lane.h"
 #include "malloc.h"
 #include "memory.h"
@@ -29,8 +30,12 @@ bool shadow_reduce_load(struct shadow *shadow, bool counts)
         {DEVICE_REDUCE, &shadow->reduce[counts], 0},
         {DEVICE_REDUCE_MANY, &shadow->reduce_many, 0},
     };
-    return shadow_code_load(shadow, counts ? device_counts_ptx : device_ptx, kernels,
-                            counts ? 1 : 2, "to load the reduction code");
+    // Tests choose the blocks that GPUs get.
+    const char *blocks = util_setting("GLINT_REDUCTION");
+    shadow->few = core_state.simulated && !(blocks && strcmp(blocks, "wide") == 0);
+    const char *bits_ptx = shadow->few ? device_few_ptx : device_ptx;
+    return shadow_code_load(shadow, counts ? device_counts_ptx : bits_ptx, kernels, counts ? 1 : 2,
+                            "to load the reduction code");
 }
 
 // --- The record ----------------------------------------------------------------------------------
@@ -253,11 +258,18 @@ bool shadow_reduce_enter(struct shadow_lane *lane, struct shadow_ticket *ticket,
 
 // --- After the launch ----------------------------------------------------------------------------
 
+uint32_t shadow_reduce_threads(const struct shadow *shadow, bool counts)
+{
+    return shadow->few && !counts ? DEVICE_FEW_THREADS : DEVICE_THREADS;
+}
+
 // Returns how many blocks to launch: as many as have work for each warp, and as the GPU runs at
 // once.
 static uint32_t blocks_for(const struct shadow *shadow, uint64_t words, bool counts)
 {
-    const uint64_t each = DEVICE_CHUNK_WORDS * (counts ? 1 : DEVICE_SPAN) * (DEVICE_THREADS / 32);
+    const uint64_t each = shadow->few && !counts ? DEVICE_FEW_WORDS
+                                                 : DEVICE_CHUNK_WORDS * (counts ? 1 : DEVICE_SPAN) *
+                                                       (DEVICE_THREADS / 32);
     const uint64_t wanted = (words + each - 1) / each;
     const uint64_t most =
         (uint64_t)shadow->processors * (counts ? DEVICE_COUNTS_BLOCKS : DEVICE_BLOCKS);
@@ -269,7 +281,8 @@ CUresult shadow_reduce_enqueue(const struct shadow *shadow, struct device_reduct
 {
     void *params[] = {about};
     return REAL(cuLaunchKernel)(shadow->reduce[counts], blocks_for(shadow, words, counts), 1, 1,
-                                DEVICE_THREADS, 1, 1, 0, stream, params, NULL);
+                                shadow_reduce_threads(shadow, counts), 1, 1, 0, stream, params,
+                                NULL);
 }
 
 bool shadow_reduce_small(const struct shadow_lane *lane, const struct shadow_ticket *ticket,

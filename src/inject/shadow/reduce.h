@@ -24,6 +24,8 @@ void shadow_reduce_launched(struct shadow_lane *lane, struct shadow_ticket *tick
 uint64_t shadow_reduce_describe(const struct shadow_ticket *ticket, struct device_reduction *about);
 void shadow_reduce_place(const struct shadow_pad *pad, const struct shadow_ticket *ticket,
                          struct device_reduction *about);
+// Returns how many threads a block of the reduction has.
+uint32_t shadow_reduce_threads(const struct shadow *shadow, bool counts);
 // Enqueues a reduction over this many words, of all objects together.
 CUresult shadow_reduce_enqueue(const struct shadow *shadow, struct device_reduction *about,
                                uint64_t words, bool counts, CUstream stream);
