@@ -17,6 +17,7 @@
 #include "masks.h"
 #include "plan.h"
 #include "ranges.h"
+#include "repeats.h"
 #include "requests.h"
 #include "reuse.h"
 #include "spare.h"
@@ -220,6 +221,7 @@ static void clone_kernel(struct instrument_work *work, struct instrument_body *b
     kernel->textures = body->textures;
     kernel->tensors = body->tensors;
     kernel->other_effects = body->other_effects;
+    kernel->repeats = instrument_repeats(body);
     kernel->needs_table = body->looks_up || calls_clones || body->allocates ||
                           (work->elements && kernel->root_count > 0);
     kernel->heap = work->allocates && kernel->needs_table;

@@ -293,6 +293,9 @@ struct instrument_kernel {
     bool may_wait;  // its blocks may wait for each other through memory; false only if the code
                     // proves that they do not. Blocks of cooperative launches and of clusters may
                     // wait in any case
+    bool repeats; // which places in memory it accesses, and how often, follows from its parameters
+                  // and the sizes of grid and blocks; true only if the code proves it, of
+                  // launches without clusters
     bool may_spare; // its clone may be launched with spare shared memory: nothing that it executes
                     // reads how much shared memory a block has
     struct instrument_root *roots; // in the order of views or bounds in the context

@@ -385,6 +385,7 @@ static void get_kernel(struct reader *reader, uint32_t parts, struct instrument_
     kernel->quads = kinds >> 11 & 1;
     kernel->by_masks = kinds >> 12 & 1;
     kernel->tensors = kinds >> 13 & 1;
+    kernel->repeats = kinds >> 14 & 1;
     check(reader, kernel->flag_row_bytes >= kernel->flag_count &&
                       kernel->tally_row_bytes / 8 >= kernel->tally_count &&
                       kernel->left_counted <= kernel->tally_count);

@@ -139,7 +139,8 @@ static void put_kernel(struct base_buf *out, const struct instrument_kernel *ker
                      (uint32_t)kernel->other_effects << 6 | (uint32_t)kernel->may_spare << 7 |
                      (uint32_t)kernel->counts_rest << 8 | (uint32_t)kernel->racy << 9 |
                      (uint32_t)kernel->pairs << 10 | (uint32_t)kernel->quads << 11 |
-                     (uint32_t)kernel->by_masks << 12 | (uint32_t)kernel->tensors << 13);
+                     (uint32_t)kernel->by_masks << 12 | (uint32_t)kernel->tensors << 13 |
+                     (uint32_t)kernel->repeats << 14);
     put_u32(out, kernel->root_count);
     for (uint32_t i = 0; i < kernel->root_count; i++) {
         put_u32(out, kernel->roots[i].kind);

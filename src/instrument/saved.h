@@ -9,6 +9,6 @@
 #include "instrument.h"
 
 #define SAVE_MAGIC "glntptx1"
-enum { SAVE_MAGIC_BYTES = 8, SAVE_VERSION = 33 };
+enum { SAVE_MAGIC_BYTES = 8, SAVE_VERSION = 34 };
 
 #endif

@@ -106,13 +106,16 @@ static void begin(struct probe_launch *launch, struct core_call *call, struct pr
         shadow_aim(&about, launch->params->roots);
         about.turn = shadow_take_turn(&about);
         // Whether all blocks run at once is only known of the other clone.
+        about.may_repeat = asked.cluster[0] * asked.cluster[1] * asked.cluster[2] <= 1;
         about.may_light = clone->light && !probe_fit_matters(kernel, &asked);
         find_spare(launch, clone, call->current, &asked, &about);
         if (core_state.timestamps)
             core_gpu_time_prepare(call);
         launch->ticket = shadow_begin(&about, launch->params->context);
-        launch->function =
-            launch->ticket && shadow_is_light(launch->ticket) ? clone->light : clone->function;
+        launch->function = !launch->ticket                      ? clone->function
+                           : shadow_is_repeated(launch->ticket) ? function
+                           : shadow_is_light(launch->ticket)    ? clone->light
+                                                                : clone->function;
         if (launch->ticket) {
             call->probe = launch;
             call->detail.launch.flags |= EVENT_LAUNCH_WATCHED;

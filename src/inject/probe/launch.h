@@ -12,7 +12,7 @@ struct probe_launch {
     bool refused;                 // the driver refuses it, so that nothing runs
     struct probe_kernel *kernel;
     struct probe_params *params;
-    CUfunction function;   // launched instead, with params->pointers
+    CUfunction function;   // launched, with params->pointers: a clone, or the kernel itself
     unsigned shared_bytes; // with so much dynamic shared memory
     CUlaunchConfig config; // made by probe_launch_config
 };

@@ -10,6 +10,7 @@
 #include "malloc.h"
 #include "memory.h"
 #include "reduce.h"
+#include "repeats.h"
 #include "scan.h"
 #include "shadow.h"
 #include "shapes.h"
@@ -105,6 +106,7 @@ void shadow_ticket_free(struct shadow_ticket *ticket)
     free(ticket->written);
     free(ticket->jobs);
     free(ticket->looked);
+    shadow_repeats_free(ticket->repeat);
     if (!ticket->memory)
         free(ticket->word_places);
     free(ticket);
@@ -264,6 +266,11 @@ void shadow_mute(struct shadow_ticket *ticket)
 bool shadow_is_light(const struct shadow_ticket *ticket)
 {
     return ticket->light;
+}
+
+bool shadow_is_repeated(const struct shadow_ticket *ticket)
+{
+    return ticket->repeated;
 }
 
 // Finds the launch's shape, if there are requests, and which clone it runs.

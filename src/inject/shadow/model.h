@@ -41,6 +41,7 @@ struct shadow_cells {
 
 struct shadow_contents;
 struct shadow_looked;
+struct shadow_repeat;
 struct shadow_scan;
 struct shadow_trace;
 struct shadow_weighing;
@@ -68,6 +69,7 @@ struct shadow { // of one context
     CUfunction reduce[2], reduce_many; // without and with counts; NULL: not loaded yet
     bool few;                    // blocks of `reduce[0]` and `reduce_many` have DEVICE_FEW_THREADS
     uint32_t processors;         // multiprocessors of the GPU
+    struct base_map repeats;     // what identifies a launch to struct shadow_repeat
     struct base_map objects;     // number to struct shadow_object
     struct shadow_object *ended; // objects that have ended, whose memory launches in flight may use
     uint64_t begun;              // launches so far
@@ -189,6 +191,8 @@ struct shadow_ticket {
     bool is_reduced;           // the scan behind it writes the record
     struct shadow_job *jobs;
     uint32_t job_count;
+    struct shadow_repeat *repeat;       // what identifies launches like it; NULL: unknown
+    bool repeated;                      // it runs without probes, and its record is known
     struct shadow_shape *shape;         // requests: see shapes.h; held; NULL: unknown
     bool light;                         // it launches the second clone
     bool regular;                       // requests: which counts by masks

@@ -12,6 +12,7 @@
 #include "lane.h"
 #include "malloc.h"
 #include "memory.h"
+#include "repeats.h"
 #include "reuse.h"
 #include "scan.h"
 #include "table.h"
@@ -234,6 +235,9 @@ static bool enter(struct shadow_lane *lane, struct shadow_ticket *ticket,
     shadow_reuse_point(shadow, pad, ticket, lane->reduced, context);
     shadow_trace_enter(shadow, ticket, launch, context);
     shadow_element_begun(shadow, ticket);
+    shadow_repeats_enter(ticket, launch);
+    if (shadow_repeats_find(ticket, &about))
+        return true;
     return shadow_own_wait(shadow, lane->stream) &&
            (!ticket->table ||
             shadow_malloc_point(shadow, ticket, pad->entries.address, lane->stream));
@@ -307,6 +311,11 @@ void shadow_reduce_launched(struct shadow_lane *lane, struct shadow_ticket *tick
     shadow_reduce_describe(ticket, &about);
     shadow_reduce_place(&lane->pad, ticket, &about);
     const uint32_t jobs_at = about.jobs_at, counts_at = about.job_counts_at;
+    if (ticket->repeated) {
+        shadow_batch_add(batch, ticket);
+        shadow_lane_fly(lane, batch);
+        return;
+    }
     const CUstreamCaptureMode mode = shadow_relax();
     // If there are more jobs than fit into one reduction, several run; only the last does more than
     // process jobs.

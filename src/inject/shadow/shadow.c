@@ -17,6 +17,7 @@
 #include "map.h"
 #include "memory.h"
 #include "reduce.h"
+#include "repeats.h"
 #include "reuse.h"
 #include "scan.h"
 #include "shapes.h"
@@ -89,7 +90,7 @@ void shadow_launched(struct shadow_ticket *ticket, uint64_t call, bool launched)
 {
     struct shadow_lane *lane = ticket->lane;
     ticket->call = call;
-    if (lane && launched && (ticket->result || ticket->mallocs))
+    if (lane && launched && ((ticket->result && !ticket->repeated) || ticket->mallocs))
         core_tail_begin(lane->stream);
     if (ticket->mallocs) {
         util_mutex_lock(&ticket->shadow->lock, RANK_SHADOW);
@@ -334,6 +335,7 @@ static void forget(struct shadow *shadow, uint64_t call)
     shadow_map_forget(shadow);
     shadow_trace_forget(shadow);
     shadow_element_forget(shadow);
+    shadow_repeats_forget(shadow);
     shadow_contents_forget(shadow);
     shadow_malloc_forget(shadow, call);
     shadow_table_drop(shadow, shadow->table);

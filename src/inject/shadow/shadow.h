@@ -16,6 +16,7 @@
 //   contents.c, scan.c, constant.c   what objects hold at the borders of calls
 //   accessed.c  which values loads and stores moved
 //   words.c    counters of words of shared memory
+//   repeats.c  launches that touch what earlier ones have touched
 //   ranges.c, reuse.c  live ranges of these words, and what blocks load of global memory
 //   trace.c            which lines of global memory warps reach
 //   turns.c    the launches in which both are traced
@@ -58,6 +59,7 @@ struct shadow_launch {
     CUfunction original;    // the program's kernel; NULL: unknown
     bool turn;              // shared, cache: to be traced, see turns.h
     bool may_light;         // the second clone may run
+    bool may_repeat;        // it may be recognized as like an earlier launch
     uint32_t facts;         // enum instrument_facts, of the clone
     // Of a sampled launch, which has no clone: the objects that its arguments point into. Its
     // records refine what is known by these; there is no EVENT_TOLD. NULL: it is none.
@@ -82,6 +84,8 @@ struct shadow_ticket *shadow_begin(const struct shadow_launch *launch, void *con
 bool shadow_is_light(const struct shadow_ticket *ticket);
 // Makes the launch have no records.
 void shadow_mute(struct shadow_ticket *ticket);
+// Returns whether the program's own kernel must be launched, since what it does is known.
+bool shadow_is_repeated(const struct shadow_ticket *ticket);
 // Says that the launch was enqueued on its stream as this call, or (launched == false) that it was
 // not. Enqueues the read-back behind it. Consumes the ticket.
 void shadow_launched(struct shadow_ticket *ticket, uint64_t call, bool launched);

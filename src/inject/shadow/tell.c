@@ -14,6 +14,7 @@
 #include "malloc.h"
 #include "memory.h"
 #include "reduce.h"
+#include "repeats.h"
 #include "requests.h"
 #include "reuse.h"
 #include "words.h"
@@ -444,6 +445,8 @@ void shadow_tell_record(const struct shadow_ticket *ticket)
         add_touched(&list, ticket, &layout);
     const bool unknown = list.doubts || ticket->doubts;
     tell_list(ticket, &list);
+    if (!unknown)
+        shadow_repeats_learn(ticket, &layout);
     if (ticket->facts & INSTRUMENT_REQUESTS)
         shadow_tell_requests(ticket, &layout, unknown);
     shadow_tell_words(ticket, shadow_part_of(ticket, layout.small.tallies_at));

@@ -38,11 +38,27 @@ struct reader {
     struct requests_log requests;
 };
 
-// Returns the program's name of a kernel, or NULL if the kernel is part of glint.
-static char *own_name(const char *kernel, bool *watched)
+// Returns whether the other story says that all launches of the kernel were watched.
+static bool is_watched(const struct reader *reader, const char *kernel)
+{
+    bool watched = false;
+    for (size_t i = 0; i < reader->other->launches.count; i++) {
+        const struct launch *launch = &reader->other->launches.items[i];
+        if (strcmp(launch->kernel, kernel) != 0)
+            continue;
+        if (!launch->watched)
+            return false;
+        watched = true;
+    }
+    return watched;
+}
+
+// Returns the program's name of a kernel, or NULL if the kernel is part of glint. At element level,
+// launches that are like earlier ones have no probes, and are watched nevertheless.
+static char *own_name(const struct reader *reader, const char *kernel, bool *watched)
 {
     const char *suffix = strstr(kernel, "$glint");
-    *watched = suffix != NULL;
+    *watched = suffix || (reader->level >= LEVEL_ELEMENTS && is_watched(reader, kernel));
     if (strncmp(kernel, "glint", 5) == 0)
         return NULL;
     return suffix ? strndup(kernel, (size_t)(suffix - kernel)) : strdup(kernel);
@@ -391,8 +407,9 @@ static enum base_code read_launches(struct reader *reader, struct gpusim_log *lo
         bool watched;
         if (record.type == GPUSIM_LOG_ACCESS)
             see_own(reader, &record.access);
-        char *kernel =
-            record.type == GPUSIM_LOG_LAUNCH ? own_name(record.launch->kernel, &watched) : NULL;
+        char *kernel = record.type == GPUSIM_LOG_LAUNCH
+                           ? own_name(reader, record.launch->kernel, &watched)
+                           : NULL;
         if (kernel)
             PUSH(struct launch, &reader->story->launches) =
                 (struct launch){.kernel = kernel,

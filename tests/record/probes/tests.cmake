@@ -23,6 +23,8 @@ if(TARGET glint_inject_preload AND NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITI
         set_property(TEST record.probes_${name} APPEND PROPERTY ENVIRONMENT ${compares})
     endforeach()
     glint_test(record.probes_heap_notes ${CMAKE_CURRENT_SOURCE_DIR}/record/probes/heap_notes)
+    glint_test(record.probes_repeats ${CMAKE_CURRENT_SOURCE_DIR}/record/probes/repeats)
+    set_property(TEST record.probes_repeats APPEND PROPERTY ENVIRONMENT ${compares})
     glint_test(record.probes_wraps ${CMAKE_CURRENT_SOURCE_DIR}/record/probes/wraps)
     set_property(TEST record.probes_wraps APPEND PROPERTY ENVIRONMENT ${compares})
 endif()
