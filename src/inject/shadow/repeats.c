@@ -15,7 +15,7 @@ enum { MOST_KEPT = 1024 }; // launches that are remembered in a context
 struct root_key {
     uint64_t object, first, bytes;
 };
-struct key {
+struct repeat_key {
     uint64_t kernel; // struct instrument_kernel
     uint32_t number, facts, grid[3], block[3], dynamic_bytes, root_count;
     struct root_key roots[]; // then parameters
@@ -51,7 +51,7 @@ void shadow_repeats_enter(struct shadow_ticket *ticket, const struct shadow_laun
     const struct instrument_kernel *kernel = launch->kernel;
     if (!may_repeat(ticket, launch))
         return;
-    const size_t head = sizeof(struct key) + ticket->root_count * sizeof(struct root_key);
+    const size_t head = sizeof(struct repeat_key) + ticket->root_count * sizeof(struct root_key);
     const uint64_t bytes = (head + kernel->context_offset + 7) / 8 * 8;
     struct shadow_repeat *repeat = calloc(1, sizeof(*repeat) + bytes);
     if (!repeat) {
@@ -59,7 +59,7 @@ void shadow_repeats_enter(struct shadow_ticket *ticket, const struct shadow_laun
         return;
     }
     repeat->key_bytes = bytes;
-    struct key *key = (struct key *)repeat->content;
+    struct repeat_key *key = (struct repeat_key *)repeat->content;
     key->kernel = (uint64_t)(uintptr_t)kernel;
     key->number = launch->kernel_number;
     key->facts = launch->facts;
