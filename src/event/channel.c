@@ -84,9 +84,10 @@ static struct event_ring *make_ring(uint32_t slots, int *memory)
     *memory = memfd_create("glint", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     void *mapped = MAP_FAILED;
     // Allocate all of its memory now: if it ran out later, writing a record would raise SIGBUS.
+    // Only the pages that are used are mapped: mapping all takes longer than many programs record.
     if (*memory >= 0 && fallocate(*memory, 0, 0, (off_t)bytes) == 0 &&
         fcntl(*memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0)
-        mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, *memory, 0);
+        mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, *memory, 0);
     if (mapped != MAP_FAILED)
         return event_ring_make(mapped, bytes);
     const int why = errno;

@@ -90,11 +90,11 @@ static bool is_one_of(const struct paths *paths, uint32_t image, const char *con
     return *names != NULL;
 }
 
-// Returns true if the image is the C library. Its functions are resolved, but not its lines: in a
-// program without line information they would pass for the place of a call.
-static bool is_c_library(const struct paths *paths, uint32_t image)
+// Returns true if the image is the C library or the CUDA runtime. Its functions are resolved, but
+// not its lines: in a program without line information they would pass for the place of a call.
+static bool is_known_library(const struct paths *paths, uint32_t image)
 {
-    static const char *const names[] = {"libc.so", "libpthread.so", "ld-linux", NULL};
+    static const char *const names[] = {"libc.so", "libpthread.so", "ld-linux", "libcudart", NULL};
     return is_one_of(paths, image, names);
 }
 
@@ -329,7 +329,7 @@ static bool open_images(struct paths *paths)
             return false;
         *place = record_symbols_image(paths->symbols, path, strlen(path), image->build_id,
                                       image->build_id_bytes);
-        if (*place && is_c_library(paths, (uint32_t)i + 1))
+        if (*place && is_known_library(paths, (uint32_t)i + 1))
             record_symbols_names_only(paths->symbols, *place);
     }
     return true;
