@@ -79,7 +79,7 @@ struct analyze_finding analyze_begin_finding(const struct analyze_run *run,
 void analyze_set_enough(struct analyze_run *run, const struct analyze_object *object,
                         uint64_t bytes);
 // Adds a match, with its worth alone, to the finding of similar matches. Returns the index of that
-// finding; NONE when memory ran out.
+// finding; NONE when memory ran out, and for code of libraries that the user cannot change.
 uint32_t analyze_add_finding(struct analyze_run *run, const struct analyze_finding *finding);
 // Returns a hash of the source lines of a call and its path. Calls from one source line have one
 // place, whatever copies of the line the compiler made. A call without a call path has its own.

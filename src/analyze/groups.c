@@ -183,8 +183,18 @@ void analyze_set_enough(struct analyze_run *run, const struct analyze_object *ob
         *slot = bytes;
 }
 
+// Returns whether the user would have to change the code of a library, such as cuBLAS.
+static bool is_for_library(const struct analyze_run *run, const struct analyze_finding *finding)
+{
+    return analyze_describe(finding->pattern)->changes_kernel &&
+           finding->kind == PROFILE_CALL_LAUNCH &&
+           base_map_get(&run->model->of_libraries, finding->path);
+}
+
 uint32_t analyze_add_finding(struct analyze_run *run, const struct analyze_finding *finding)
 {
+    if (is_for_library(run, finding))
+        return ANALYZE_NONE;
     const uint32_t object = analyze_find_object(run->model, finding->object);
     uint64_t *slot = base_map_put(&run->groups, analyze_key_of(run, finding), NULL);
     if (slot && *slot == 0) {

@@ -143,7 +143,7 @@ static bool take_path(void *user, const struct profile_path *path)
     if (line_slot)
         *line_slot = line;
     if (is_of_library(loading, path))
-        loading->failed |= !base_map_put(&loading->of_libraries, path->number, NULL);
+        loading->failed |= !base_map_put(&loading->model->of_libraries, path->number, NULL);
     if (path->result_use != PROFILE_RESULT_UNKNOWN) {
         uint64_t *use = base_map_put(&loading->model->result_uses, path->number, NULL);
         loading->failed |= !use;
@@ -245,7 +245,6 @@ enum base_code analyze_load(struct analyze_model *model, struct profile *profile
     analyze_beyond_fini(&loading.beyond);
     base_map_fini(&loading.graphs);
     base_map_fini(&loading.images);
-    base_map_fini(&loading.of_libraries);
     base_map_fini(&loading.blind);
     base_map_fini(&loading.calm);
     base_map_fini(&loading.loud);
@@ -277,6 +276,7 @@ void analyze_model_empty(struct analyze_model *model)
     base_map_fini(&model->most_uneven);
     base_map_fini(&model->places);
     base_map_fini(&model->lines);
+    base_map_fini(&model->of_libraries);
     base_map_fini(&model->result_uses);
     analyze_host_fini(&model->host);
     free(model->uses);

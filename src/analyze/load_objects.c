@@ -86,7 +86,7 @@ static void resolve_objects(struct analyze_loading *loading)
         model->dropped |= object->has_end && numbers[i].end && object->end == ANALYZE_NONE;
         object->of_library =
             object->call != ANALYZE_NONE &&
-            base_map_get(&loading->of_libraries, model->calls.items[object->call].path);
+            base_map_get(&model->of_libraries, model->calls.items[object->call].path);
         object->parent = analyze_find_object(model, numbers[i].parent);
         if (object->parent != ANALYZE_NONE) {
             struct analyze_object *whole = &model->objects.items[object->parent];

@@ -53,8 +53,7 @@ struct analyze_loading {
     BASE_ARRAY(struct analyze_loading_read) reads; // by object and start, without overlaps
     struct analyze_host_loading host;
     struct analyze_beyond beyond;
-    struct base_map images;       // number to enum analyze_loading_image, of those that matter
-    struct base_map of_libraries; // numbers of call paths by which a library gets memory for itself
+    struct base_map images; // number to enum analyze_loading_image, of those that matter
     // Of each object. They stay numbers until all objects and calls are read.
     BASE_ARRAY(struct analyze_loading_numbers) numbers;
 };

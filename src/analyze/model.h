@@ -327,8 +327,9 @@ struct analyze_model {
     uint32_t *launches; // indices of calls that launch
     size_t unseen_count, hidden_count, launch_count;
     uint64_t unseen_because[ANALYZE_UNSEEN_REASONS]; // calls
-    struct base_map places;      // number of a call path to a hash of its source lines
-    struct base_map lines;       // number of a call path to a hash of the line that makes the call
+    struct base_map places;       // number of a call path to a hash of its source lines
+    struct base_map of_libraries; // numbers of call paths of calls that libraries make themselves
+    struct base_map lines;        // number of a call path to a hash of the line that makes the call
     struct base_map result_uses; // number of a call path to enum profile_result_use, if it is known
     struct analyze_host host;
     bool ended;           // the program ended by itself: what was not freed is never freed

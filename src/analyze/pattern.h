@@ -179,6 +179,7 @@ struct analyze_description {
     bool takes_arguments; // also found in what launches without probes are known to be passed
     bool survives_losses; // found also where calls or objects are missing in the profile
     bool is_about_kernel; // findings name a kernel; of different kernels, they are not alike
+    bool changes_kernel;  // the remedy changes the kernel's code: not found in NVIDIA's libraries
     bool is_about_object; // matches on one object are alike, whatever the calls are
     bool is_at_line;      // findings are at the field "line", in a kernel, rather than at the call
     bool is_trade_off;    // following it costs something: not part of the achievable peak

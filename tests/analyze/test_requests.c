@@ -123,6 +123,25 @@ static void a_walk_down_a_column_is_found(void **state)
     assert_int_equal(analyze_line_at(finding).line, 10);
 }
 
+// Nobody can change the instructions of cuBLAS.
+static void instructions_in_kernels_of_libraries_are_not_found(void **state)
+{
+    (void)state;
+    enum { OURS = 7, THEIRS };
+    for (uint32_t path = OURS; path <= THEIRS; path++) {
+        struct analyze_model model;
+        begin(&model);
+        assert_non_null(base_map_put(&model.of_libraries, THEIRS, NULL));
+        const uint32_t a = allocate(&model, MIB), at = site(&model, PROFILE_SITE_STORE);
+        launch(&model, LEGACY, 1);
+        model.calls.items[model.calls.count - 1].path = path;
+        takes(&model, at, a, 3200, 400, -4096);
+        takes_shared(&model, at, 3200, 100, 128);
+        run(&model);
+        assert_int_equal(count_found(), path == OURS ? 2 : 0);
+    }
+}
+
 // Rows and structures ask for different remedies.
 static void structures_are_told_from_rows(void **state)
 {
@@ -548,6 +567,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_walk_down_a_column_is_found, forget),
+        cmocka_unit_test_teardown(instructions_in_kernels_of_libraries_are_not_found, forget),
         cmocka_unit_test_teardown(structures_are_told_from_rows, forget),
         cmocka_unit_test_teardown(contiguous_accesses_are_not_found, forget),
         cmocka_unit_test_teardown(thresholds_decide, forget),

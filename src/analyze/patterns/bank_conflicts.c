@@ -59,6 +59,7 @@ const struct analyze_description analyze_bank_conflicts = {
     .needs = ANALYZE_INPUT_REQUESTS,
     .survives_losses = true,
     .is_about_kernel = true,
+    .changes_kernel = true,
     .is_at_line = true,
     .roles = {[ANALYZE_CALL] = {"launched", "the launch"}},
     .thresholds = {&wavefronts_percent},

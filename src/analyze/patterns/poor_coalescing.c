@@ -55,6 +55,7 @@ const struct analyze_description analyze_poor_coalescing = {
     .needs = ANALYZE_INPUT_REQUESTS,
     .survives_losses = true,
     .is_about_kernel = true,
+    .changes_kernel = true,
     .is_at_line = true,
     .roles = {[ANALYZE_CALL] = {"launched", "the launch"}},
     .thresholds = {&sectors_percent},

@@ -398,6 +398,7 @@ const struct analyze_description analyze_redundant_values = {
     .paper = "ValueExpert, ASPLOS 2022",
     .needs = ANALYZE_INPUT_VALUES,
     .is_about_kernel = true,
+    .changes_kernel = true,
     .roles = {[ANALYZE_CALL] = {"written again", "the call that writes"}},
     .thresholds = {&redundant_percent},
     .fields = fields,

@@ -93,6 +93,7 @@ const struct analyze_description analyze_shared_candidate = {
     .needs = ANALYZE_INPUT_SHARED,
     .survives_losses = true,
     .is_about_kernel = true,
+    .changes_kernel = true,
     .is_at_line = true,
     .roles = {[ANALYZE_CALL] = {"launched", "the launch"}},
     .thresholds = {&reuse},

@@ -142,6 +142,7 @@ const struct analyze_description analyze_shared_no_reuse = {
     .paper = "GMProf, sections 5 and 7.3",
     .needs = ANALYZE_INPUT_SHARED,
     .is_about_kernel = true,
+    .changes_kernel = true,
     .is_at_line = true,
     .roles = {[ANALYZE_CALL] = {"launched", "the launch"}},
     .thresholds = {&registers},

@@ -76,6 +76,7 @@ const struct analyze_description analyze_shared_unused = {
     .paper = "GMProf, section 3.1",
     .needs = ANALYZE_INPUT_SHARED,
     .is_about_kernel = true,
+    .changes_kernel = true,
     .roles = {[ANALYZE_CALL] = {"launched", "the launch"}},
     .thresholds = {&part_bytes, &part_percent},
     .fields = fields,
