@@ -53,7 +53,7 @@ static const struct known known[] = {
     {ROWS(FACTS_HOSTS), "pageable=1 allocated=2 mapped=3 file=4 stack=5 static=6 pinned=7 "
                         "registered=8 managed=9 "},
     {ROWS(FACTS_STREAM_FLAGS), "NON_BLOCKING=1 LEGACY=2 PER_THREAD=4 "},
-    {ROWS(FACTS_LAUNCH_FLAGS), "COOPERATIVE=1 WATCHED=2 PASSED=4 "},
+    {ROWS(FACTS_LAUNCH_FLAGS), "COOPERATIVE=1 WATCHED=2 PASSED=4 SAMPLED=8 "},
     {ROWS(FACTS_PROBE_FACTS), "OBJECTS=1 ELEMENTS=2 COUNTS=4 VALUES=8 ACCESSED=16 "
                               "ONLY_MEMORY=32 REQUESTS=64 SHARED=128 CACHE=256 "},
     {ROWS(FACTS_VALUE_TYPES), "raw=0 u8=1 s8=2 u16=3 s16=4 u32=5 s32=6 u64=7 s64=8 f16=9 bf16=10 "

@@ -33,14 +33,24 @@ static const char ptx[] =
 enum { WORDS = 256 };
 
 static CUmodule module;
-static CUdeviceptr words, table;
+static CUdeviceptr words, table, gate;
+static volatile unsigned *opened; // the gate, as the CPU sees it
 
 static void prepare(void)
 {
+    static const char *const names[] = {"fill", "far", "ends", "follow"};
     CHECK(cuModuleLoadData(&module, ptx));
+    // Code that is loaded while something runs would wait for it.
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        CUfunction function;
+        CHECK(cuModuleGetFunction(&function, module, names[i]));
+    }
     CHECK(cuMemAlloc_v2(&words, WORDS * sizeof(unsigned)));
     CHECK(cuMemAlloc_v2(&table, sizeof(words)));
     CHECK(cuMemcpyHtoD_v2(table, &words, sizeof(words)));
+    CHECK(cuMemHostAlloc((void **)&opened, sizeof(*opened), CU_MEMHOSTALLOC_DEVICEMAP));
+    CHECK(cuMemHostGetDevicePointer_v2(&gate, (void *)opened, 0));
+    *opened = 0;
 }
 
 static CUresult launch(const char *name, CUdeviceptr pointer, CUstream stream)
@@ -58,6 +68,14 @@ static void good(CUstream stream)
     CHECK(launch("follow", table, stream));
 }
 
+// Launches the kernel that fails. It waits until the gate opens: otherwise it might have failed
+// before the program's next launch, which then fails, too.
+static void fail(CUstream stream)
+{
+    CHECK(cuStreamWaitValue32_v2(stream, gate, 1, CU_STREAM_WAIT_VALUE_GEQ));
+    CHECK(launch("far", words, stream));
+}
+
 static void said(const char *what, CUresult result)
 {
     printf("%s: %d\n", what, (int)result);
@@ -66,8 +84,9 @@ static void said(const char *what, CUresult result)
 static void address(void)
 {
     good(NULL);
-    CHECK(launch("far", words, NULL));
+    fail(NULL);
     CHECK(launch("follow", table, NULL));
+    *opened = 1;
     said("synchronize", cuCtxSynchronize());
     said("query", cuStreamQuery(NULL));
     said("launch", launch("fill", words, NULL));
@@ -94,8 +113,9 @@ static void streams(void)
         CHECK(cuStreamCreate(&all[i], CU_STREAM_NON_BLOCKING));
         good(all[i]);
     }
-    CHECK(launch("far", words, all[1]));
+    fail(all[1]);
     good(all[2]);
+    *opened = 1;
     said("synchronize", cuStreamSynchronize(all[1]));
     said("the other", cuStreamSynchronize(all[2]));
 }
