@@ -330,11 +330,13 @@ CUresult cuStreamEndCapture(CUstream hStream, CUgraph *phGraph)
     DRIVER_TRY(driver_enter_stream(hStream, &context, &stream));
     struct driver_capture *capture = stream->capture;
     CUresult result = CUDA_SUCCESS;
+    if (!capture) {
+        driver_unlock();
+        return phGraph ? CUDA_ERROR_ILLEGAL_STATE : CUDA_ERROR_INVALID_VALUE;
+    }
     // The program has the graph if it began the capture with one.
-    if (!phGraph && (!capture || capture->own_graph))
+    if (!phGraph && capture->own_graph)
         result = CUDA_ERROR_INVALID_VALUE;
-    else if (!capture)
-        result = CUDA_ERROR_ILLEGAL_STATE;
     else if (capture->origin != stream)
         result = CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
     else if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
