@@ -404,8 +404,8 @@ static bool generic_lanes(struct sim_warp *warp, const struct sim_uop *op, uint3
     return true;
 }
 
-// Returns whether memory that an instruction reached is none of the block, the thread or the
-// launch.
+// Returns whether an instruction reached global memory: not that of the block, the thread or the
+// parameters of the launch.
 static bool is_global(const struct sim_warp *warp, const unsigned char *place)
 {
     const struct sim_run *launch = warp->block->launch;
