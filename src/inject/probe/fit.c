@@ -110,6 +110,19 @@ static void keep(struct probe_clone *clone, const struct probe_fit *fit)
         ;
 }
 
+struct probe_shape probe_fit_shape(const struct core_call *call)
+{
+    const struct event_launch *launch = &call->detail.launch;
+    return (struct probe_shape){
+        .grid = {launch->grid[0], launch->grid[1], launch->grid[2]},
+        .block = {launch->block[0], launch->block[1], launch->block[2]},
+        .shared_bytes = launch->dynamic_shared_bytes,
+        .cluster = {call->cluster[0], call->cluster[1], call->cluster[2]},
+        .partly = call->stream->green,
+        .cooperative = launch->flags & EVENT_LAUNCH_COOPERATIVE,
+    };
+}
+
 bool probe_fit_is_refused(const struct probe_clone *clone, const struct probe_shape *shape)
 {
     return !core_kernel_has_shape(shape->grid, shape->block, clone->most_threads) ||

@@ -12,6 +12,9 @@ struct probe_shape { // of a launch
     bool cooperative;
 };
 
+// Returns the shape of the call's launch.
+struct probe_shape probe_fit_shape(const struct core_call *call);
+
 // Returns whether the driver refuses such a launch of the original kernel before it reads any
 // parameter. The program need not have any then.
 bool probe_fit_is_refused(const struct probe_clone *clone, const struct probe_shape *shape);

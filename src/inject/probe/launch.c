@@ -17,19 +17,6 @@
 
 enum { COLLECT_EACH = 64 }; // watched launches, if nothing waits
 
-static struct probe_shape shape_of(const struct core_call *call)
-{
-    const struct event_launch *launch = &call->detail.launch;
-    return (struct probe_shape){
-        .grid = {launch->grid[0], launch->grid[1], launch->grid[2]},
-        .block = {launch->block[0], launch->block[1], launch->block[2]},
-        .shared_bytes = launch->dynamic_shared_bytes,
-        .cluster = {call->cluster[0], call->cluster[1], call->cluster[2]},
-        .partly = call->stream->green,
-        .cooperative = launch->flags & EVENT_LAUNCH_COOPERATIVE,
-    };
-}
-
 // Finds spare shared memory for the launch, and what it then has in all. Tags, which only traced
 // launches have, go before counters: words can also be counted in device memory.
 static void find_spare(struct probe_launch *launch, struct probe_clone *clone,
@@ -78,7 +65,7 @@ static void begin(struct probe_launch *launch, struct core_call *call, struct pr
     const bool relaxed = probe_relax(&mode);
     struct probe_clone *clone = probe_kernel_clone(kernel, function, call->current);
     probe_unrelax(relaxed, &mode);
-    const struct probe_shape asked = shape_of(call);
+    const struct probe_shape asked = probe_fit_shape(call);
     launch->kernel = kernel;
     if (clone && probe_fit_is_refused(clone, &asked)) {
         launch->refused = true;

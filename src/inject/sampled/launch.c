@@ -50,16 +50,6 @@ static bool has_budget(void)
                                  atomic_load(&core_state.sampled_unread), sampled_state.percent);
 }
 
-static struct probe_shape shape_of(const struct core_call *call)
-{
-    const struct event_launch *launch = &call->detail.launch;
-    return (struct probe_shape){
-        .grid = {launch->grid[0], launch->grid[1], launch->grid[2]},
-        .block = {launch->block[0], launch->block[1], launch->block[2]},
-        .shared_bytes = launch->dynamic_shared_bytes,
-    };
-}
-
 static uint64_t volume(const unsigned size[3])
 {
     return (uint64_t)size[0] * size[1] * size[2];
@@ -163,7 +153,7 @@ CUfunction sampled_launch_begin(struct sampled_launch *launch, struct core_call 
     if (!sampled || !is_plain(call) || !probe_range_watches() || !has_budget())
         return function;
     const CUfunction original = core_kernel_function(function);
-    const struct probe_shape shape = shape_of(call);
+    const struct probe_shape shape = probe_fit_shape(call);
     if (!original ||
         !core_kernel_has_shape(
             shape.grid, shape.block,
