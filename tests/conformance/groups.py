@@ -305,10 +305,14 @@ def all_copies():
         box = [box[0] // 16 * 16] + list(box[1:])
         starts = {"inside": [8 if sizes[0] > 24 else 0] + [1] * (rank - 1), "before": [-8] + [-1] * (rank - 1),
                   "behind": [(sizes[0] - 2) // 8 * 8] + [size - 2 for size in sizes[1:]],
-                  "outside": [-104] + [0] * (rank - 1)}
+                  "outside": [-104] + [0] * (rank - 1), "beyond": [(sizes[0] + 7) // 8 * 8] + [0] * (rank - 1),
+                  "above": [0] * (rank - 1) + [-1], "below": [0] * (rank - 1) + [sizes[-1]]}
         for where, first in starts.items():
+            if rank == 1 and where in ("above", "below"):
+                continue
             yield copied(f"tensor_{rank}d_{where}", "u16", sizes, first, box)
-            yield copied(f"tensor_{rank}d_{where}_store", "u16", sizes, first, box, store=True)
+            yield copied(f"tensor_{rank}d_{where}_store", "u16", sizes, first, box, store=True,
+                         expect=715 if min(first) < 0 else None)
         if rank > 1:
             steps = [1, 2, 3, 1, 2][:rank]
             yield copied(f"tensor_{rank}d_steps", "u32", sizes, [0] + [1] * (rank - 1), box, steps)
@@ -325,6 +329,16 @@ def all_copies():
     for store in (False, True):  # boxes must start at multiples of 16 bytes
         yield copied(f"tensor_unaligned{'_store' if store else ''}", "u32", (48, 20), (1, 5), (16, 6), store=store,
                      expect=715)
+    # Rows that end between multiples of 16 bytes, of which a store writes the last 16 bytes whole.
+    for of in ("u8", "u16", "u32"):
+        for columns in (45, 47) if of != "u32" else (45, 46):
+            first = (32, 9) if of != "u32" else (40, 9)
+            yield copied(f"tensor_ragged_{of}_{columns}", of, (columns, 20), first, (16, 6))
+            yield copied(f"tensor_ragged_{of}_{columns}_store", of, (columns, 20), first, (16, 6), store=True)
+    for where, first in (("before", (-4, 2)), ("above", (4, -2)), ("behind", (24, 8))):
+        yield copied(f"tensor_add_{where}", "u32", (32, 12), first, (16, 6), reduction="add", store=True,
+                     expect=715 if min(first) < 0 else None)
+    yield copied("tensor_add_ragged", "u32", (29, 12), (24, 8), (16, 6), reduction="add", store=True)
     yield copied("tensor_shared_cta", "u32", (48, 20), (4, 5), (16, 6), shared="cta")
     for swizzling, width in enumerate((64, 32, 64, 128, 128, 128, 128)):
         if swizzling > 3:  # not known whether this GPU has them
@@ -336,7 +350,7 @@ def all_copies():
                   "u64": ("add", "min", "max", "and", "or", "xor"), "s64": ("min", "max"), "f32": ("add",)}
     for of, operations in reductions.items():
         for operation in operations:
-            yield copied(f"tensor_{operation}_{of}", of, (32, 12), (-16 // TYPE_BYTES[of], 2), (16, 6), reduction=operation, store=True)
+            yield copied(f"tensor_{operation}_{of}", of, (32, 12), (24, 8), (16, 6), reduction=operation, store=True)
     images = [((32, 40, 3), [-2], [3], [5]), ((32, 9, 7, 3), [-1, -1], [-1, -1], [2, 1]),
               ((32, 6, 5, 4, 3), [-1, 0, -2], [0, -1, 1], [1, 2, 0])]
     for sizes, lower, upper, offsets in images:
@@ -349,6 +363,8 @@ def all_copies():
                      pixels=(lower, upper, 16, 40, offsets))
         yield copied(f"pixels_{rank}d_store", "f16", sizes, first, pixels=(lower, upper, 16, 64, none), store=True,
                      expect=715)
+        yield copied(f"pixels_{rank}d_store_inside", "f16", sizes, [8] + [1] * (rank - 2) + [0],
+                     pixels=([0] * (rank - 2), [0] * (rank - 2), 16, 64, none), store=True)
         yield copied(f"pixels_{rank}d_multicast", "f16", sizes, first, pixels=(lower, upper, 16, 64, offsets), blocks=3)
         yield copied(f"pixels_{rank}d_swizzled", "f16", sizes, first, swizzling=2,
                      pixels=(lower, upper, 32, 64, offsets))

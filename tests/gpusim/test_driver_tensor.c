@@ -318,7 +318,7 @@ static void check_multicast(const struct box *box, unsigned mask)
         if (!(mask >> rank & 1))
             memset(f.expected, 0xAB, bytes);
         else
-            over_elements(box, load_element);
+            over_elements(box, true, load_element);
         assert_memory_equal(f.box_bytes + rank * bytes, f.expected, bytes);
     }
     base_buf_fini(&text);
@@ -376,7 +376,7 @@ static void check_reduction(struct box box, const char *operation)
     assert_ok(cuMemcpyHtoD_v2(f.tensor, f.tensor_bytes, TENSOR_BYTES));
     assert_ok(cuMemcpyHtoD_v2(f.box, f.box_bytes, BOX_BYTES));
     memcpy(f.expected, f.tensor_bytes, TENSOR_BYTES);
-    over_elements(&box, reduce_element);
+    assert_false(over_elements(&box, false, reduce_element));
     assert_ok(run_box(&box, operation, false, ""));
     assert_ok(cuMemcpyDtoH_v2(f.tensor_bytes, f.tensor, TENSOR_BYTES));
     assert_memory_equal(f.tensor_bytes, f.expected, TENSOR_BYTES);
@@ -399,7 +399,7 @@ static void whole_numbers_are_reduced(void **state)
         box.type = types[i].type;
         box.bytes = types[i].bytes;
         box.size[0] = 256 / box.bytes;
-        box.first[0] = -16 / (int)box.bytes;
+        box.first[0] = (int)(box.size[0] - 16 / box.bytes);
         box.first[1] = 45;
         is_signed = types[i].is_signed;
         for (size_t k = 0; k < sizeof(operations) / sizeof(*operations); k++)
@@ -499,7 +499,7 @@ static void kernels_change_maps(void **state)
     fill_memory();
     assert_ok(cuMemcpyHtoD_v2(f.tensor, f.tensor_bytes, TENSOR_BYTES));
     memmove(f.tensor_bytes, f.tensor_bytes + 512, TENSOR_BYTES - 512);
-    over_elements(&wanted, load_element);
+    over_elements(&wanted, true, load_element);
     put_kernel(&text, &wanted, NULL, true, before.text);
     struct kernel_params params;
     CUmodule module;

@@ -44,9 +44,19 @@ static void off_16_bytes_in_the_tensor(void)
     assert_is(run_box(&box, NULL, true, ""), CUDA_ERROR_ILLEGAL_INSTRUCTION);
 }
 
-static void pixels_that_are_stored(void)
+static void stored_above_the_tensor(void)
 {
-    const struct box pixels = {.type = CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+    struct box box = matrix();
+    open_zeroed();
+    box.first[1] = -1;
+    assert_ok(run_box(&box, NULL, true, ""));
+    assert_is(run_box(&box, NULL, false, ""), CUDA_ERROR_ILLEGAL_INSTRUCTION);
+}
+
+// The first line ends after 2 pixels, and the next one begins to the left of the image.
+static void pixels_stored_beside_the_image(void)
+{
+    struct box pixels = {.type = CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
                                .bytes = 4,
                                .rank = 3,
                                .size = {16, 12, 4},
@@ -56,6 +66,11 @@ static void pixels_that_are_stored(void)
                                .channels = 16,
                                .pixels = 8};
     open_zeroed();
+    pixels.lower[0] = -1;
+    pixels.first[1] = 10;
+    pixels.pixels = 2;
+    assert_ok(run_box(&pixels, NULL, false, ""));
+    pixels.pixels = 3;
     assert_ok(run_box(&pixels, NULL, true, ""));
     assert_is(run_box(&pixels, NULL, false, ""), CUDA_ERROR_ILLEGAL_INSTRUCTION);
 }
@@ -140,7 +155,7 @@ static void copies_that_end_the_launch(void **state)
         good,
         misaligned_in_shared_memory,
         off_16_bytes_in_the_tensor,
-        pixels_that_are_stored,
+        pixels_stored_beside_the_image, stored_above_the_tensor,
         beyond_shared_memory,
         no_map,
         beyond_the_tensor,

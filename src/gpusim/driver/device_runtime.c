@@ -97,7 +97,7 @@ static size_t function_attributes(const void *owner, void *out, size_t room)
 }
 
 const struct sim_host driver_host = {
-    .runtime_version = 13000,
+    .runtime_version = 6000, // as an H200 with CUDA 13.0
     .attribute = attribute,
     .limit = limit,
     .device_count = device_count,

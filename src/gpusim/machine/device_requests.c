@@ -43,8 +43,9 @@ static int check_launch(const struct sim_call *call, const struct sim_params *la
     }
     if (threads > info->max_threads || threads > 1024)
         return CALL_INVALID_CONFIGURATION;
-    return launch->shared_bytes > most_dynamic_shared(call, launch->kernel) ? CALL_INVALID_VALUE
-                                                                            : CALL_OK;
+    return launch->shared_bytes > most_dynamic_shared(call, launch->kernel)
+               ? CALL_INVALID_CONFIGURATION
+               : CALL_OK;
 }
 
 // Takes a slot for a launch. sim_device_runtime_run() has waited until there are enough, if any
@@ -216,13 +217,18 @@ static int request_box(const struct sim_call *call, const struct sim_task *box,
     return submit(call, task, place, stream);
 }
 
-// The kind of a copy must be one of cudaMemcpyKind; the memory decides what is copied.
-enum { KINDS = 5 };
+// Returns whether it is the kind of a copy (cudaMemcpyKind) that an H200 accepts from kernels. The
+// memory decides what is copied.
+static bool is_kind(uint64_t kind)
+{
+    enum { DEVICE_TO_DEVICE = 3, DEFAULT = 4 };
+    return (uint32_t)kind == DEVICE_TO_DEVICE || (uint32_t)kind == DEFAULT;
+}
 
 int sim_request_copy_1d(const struct sim_call *call, uint64_t *result)
 {
     (void)result;
-    if (sim_call_argument(call, 3) >= KINDS)
+    if (!is_kind(sim_call_argument(call, 3)))
         return CALL_INVALID_DIRECTION;
     const struct sim_task box = {.kind = TASK_COPY,
                                  .to = {.address = sim_call_argument(call, 0)},
@@ -243,7 +249,7 @@ int sim_request_copy_2d(const struct sim_call *call, uint64_t *result)
         .width = sim_call_argument(call, 4),
         .height = sim_call_argument(call, 5),
         .depth_of_box = 1};
-    if (sim_call_argument(call, 6) >= KINDS)
+    if (!is_kind(sim_call_argument(call, 6)))
         return CALL_INVALID_DIRECTION;
     if (box.width > box.to.pitch || box.width > box.from.pitch)
         return CALL_INVALID_PITCH;
@@ -291,7 +297,7 @@ int sim_request_copy_3d(const struct sim_call *call, uint64_t *result)
     memcpy(&params, given, sizeof(params));
     if (params.from_array || params.to_array)
         return CALL_INVALID_VALUE; // kernels cannot copy arrays
-    if ((uint32_t)params.kind >= KINDS)
+    if (!is_kind(params.kind))
         return CALL_INVALID_DIRECTION;
     const struct sim_task box = {.kind = TASK_COPY,
                                  .to = box_of(&params.to, &params.to_place),
@@ -345,7 +351,7 @@ int sim_request_fill_3d(const struct sim_call *call, uint64_t *result)
 
 // --- Streams and events --------------------------------------------------------------------------
 
-enum { STREAM_NON_BLOCKING = 1, EVENT_DISABLE_TIMING = 2 };
+enum { STREAM_NON_BLOCKING = 1, EVENT_BLOCKING = 1, EVENT_DISABLE_TIMING = 2 };
 
 static int put_handle(const struct sim_call *call, const void *made)
 {
@@ -372,7 +378,8 @@ int sim_request_destroy_stream(const struct sim_call *call, uint64_t *result)
 int sim_request_create_event(const struct sim_call *call, uint64_t *result)
 {
     (void)result;
-    if ((uint32_t)sim_call_argument(call, 1) != EVENT_DISABLE_TIMING)
+    // As an H200, which ignores that a wait shall block.
+    if (((uint32_t)sim_call_argument(call, 1) & ~EVENT_BLOCKING) != EVENT_DISABLE_TIMING)
         return CALL_INVALID_VALUE;
     return put_handle(call, sim_family_event_new(call->block));
 }

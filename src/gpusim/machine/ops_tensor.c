@@ -11,8 +11,8 @@
 //
 // What CUDA does not document is not executed: interleaved layouts, rows that are shorter than the
 // span in which they are swizzled, NaN outside a tensor of other than 16-bit elements, and numbers
-// that a copy rounds or flushes. Nor are pixels that are stored: an H200 ended all such launches,
-// and it is not known why.
+// that a copy rounds or flushes. Stores are as an H200 makes them: they end the launch at a
+// negative coordinate, and the last 16 bytes of a row of the tensor are stored whole.
 #include <string.h>
 
 #include "access.h"
@@ -25,7 +25,8 @@
 
 enum {
     SHARED_ALIGN = 128,
-    START_ALIGN = 16, // of the box along dimension 0; a GPU calls others an illegal instruction
+    START_ALIGN = 16,  // of the box along dimension 0; a GPU calls others an illegal instruction
+    STORED_BYTES = 16, // are stored whole
     MOST_ROW_BYTES = 256 * 8,
     UNIT = 8, // bytes that swizzling leaves together
     NAN_OUTSIDE_16 = 0x7FF7,
@@ -123,6 +124,23 @@ static void place_pixel(const struct tensor_transfer *transfer, uint64_t row,
         at[i] += transfer->offset[i - 1];
 }
 
+static void place_row(const struct tensor_transfer *transfer, uint64_t row,
+                      int64_t at[SIM_TENSOR_RANK])
+{
+    if (transfer->copy->is_im2col)
+        place_pixel(transfer, row, at);
+    else
+        place_in_tile(transfer, row, at);
+}
+
+// Returns how many elements of a row of the tensor are copied.
+static int64_t row_in_reach(const struct tensor_transfer *transfer)
+{
+    const int64_t size = (int64_t)size_along(&transfer->map, 0);
+    const int64_t whole = transfer->copy->loads ? 1 : STORED_BYTES / transfer->element_bytes;
+    return (size + whole - 1) / whole * whole;
+}
+
 // Finds the part of a row that is inside the tensor: elements from *start to *end of the row, and
 // the address of the first of them.
 static void find_inside(const struct tensor_transfer *transfer, uint64_t row, uint32_t *start,
@@ -130,12 +148,9 @@ static void find_inside(const struct tensor_transfer *transfer, uint64_t row, ui
 {
     const struct sim_tensor_map *map = &transfer->map;
     const uint32_t elements = transfer->row_bytes / transfer->element_bytes;
-    const int64_t first = transfer->first[0], size = (int64_t)size_along(map, 0);
+    const int64_t first = transfer->first[0], size = row_in_reach(transfer);
     int64_t at[SIM_TENSOR_RANK] = {0};
-    if (transfer->copy->is_im2col)
-        place_pixel(transfer, row, at);
-    else
-        place_in_tile(transfer, row, at);
+    place_row(transfer, row, at);
     *address = map->address;
     *start = *end = 0;
     for (unsigned i = 1; i < map->rank; i++) {
@@ -359,8 +374,6 @@ static bool check_map(struct sim_warp *warp, struct tensor_transfer *transfer)
         return fail(warp, transfer, "a tensor map whose rows have no multiple of 16 bytes");
     if (map->swizzle && transfer->row_bytes != spans[map->swizzle])
         return fail(warp, transfer, "rows shorter than the span in which they are swizzled");
-    if (copy->is_im2col && !copy->loads)
-        return fail(warp, transfer, "a store of pixels");
     if (copy->reduces && !choose_reduction(transfer))
         return fail(warp, transfer, "a reduction that this type of tensor does not have");
     transfer->rows = copy->is_im2col ? map->pixels : 1;
@@ -372,6 +385,19 @@ static bool check_map(struct sim_warp *warp, struct tensor_transfer *transfer)
         transfer->rows *= copy->is_im2col ? 1 : count_along(map, i);
     }
     return true;
+}
+
+// No coordinate of what is stored may be negative.
+static bool check_stored(struct sim_warp *warp, const struct tensor_transfer *transfer)
+{
+    bool negative = transfer->first[0] < 0;
+    for (uint64_t row = 0; row < transfer->rows && !negative; row++) {
+        int64_t at[SIM_TENSOR_RANK] = {0};
+        place_row(transfer, row, at);
+        for (unsigned i = 1; i < transfer->map.rank; i++)
+            negative |= at[i] < 0;
+    }
+    return !negative || fail(warp, transfer, "a store to a negative coordinate of a tensor");
 }
 
 static bool read_coordinates(struct sim_warp *warp, struct tensor_transfer *transfer)
@@ -386,7 +412,7 @@ static bool read_coordinates(struct sim_warp *warp, struct tensor_transfer *tran
                 : ((const lane_u32 *)source(warp, copy->offsets[i]))[transfer->lane] & 0xFFFF;
     if (transfer->first[0] * (int64_t)transfer->element_bytes % START_ALIGN)
         return fail(warp, transfer, "a box that does not start at a multiple of 16 bytes");
-    return true;
+    return copy->loads || check_stored(warp, transfer);
 }
 
 // The ranks of the blocks that the lane copies to.
