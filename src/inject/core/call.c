@@ -195,8 +195,11 @@ static bool has_waited(const struct core_call *call)
 void core_call_start(struct core_call *call)
 {
     const bool captured = call->flags & EVENT_CALL_CAPTURED;
-    if (call->how & HOOK_WAITS && !captured)
+    if (call->how & HOOK_WAITS && !captured) {
         look_for_pending(call);
+        for (unsigned i = 0; i < core_state.layers.waits_count; i++)
+            core_state.layers.waits[i](call);
+    }
     if (call->how & HOOK_WAITS && call->kind == EVENT_CALL_SYNC && !call->event)
         call->sync = call->stream    ? atomic_load(&call->stream->enqueued)
                      : call->context ? atomic_fetch_add(&call->context->syncs, 1) + 1
@@ -237,7 +240,7 @@ void core_call_stop(struct core_call *call, CUresult result)
     call->result = result;
     if (result == CUDA_SUCCESS && is_work(call))
         core_stream_program_work(call->stream);
-    if (call->timing.after)
+    if (call->timing.timed)
         core_gpu_time_after(call);
     if (call->sync && has_synchronized(call))
         core_stream_raise(call->stream ? &call->stream->idle : &call->context->synced, call->sync);

@@ -13,6 +13,10 @@
 // one for work that is not a launch, and on the simulated GPU, whose clock is unrelated to the
 // host's.
 //
+// A copy to the host that waits for itself has no event behind it: it has ended when the call
+// returns. The event would be new work for a GPU that has none left. If processes share the GPU in
+// turn, it waits until theirs have had their turns, and the program's next call waits with it.
+//
 // Reading an event's time while the GPU works costs the host as much as two events, and a fifth of
 // that when the GPU is idle. So times are read after calls that wait, and at other calls only if
 // many are left, or old.
@@ -151,13 +155,22 @@ static bool needs_no_event(const struct core_call *call, struct core_stream *str
            core_now_ns() - times->sampled_ns < SAMPLE_AFTER_NS;
 }
 
+// Returns whether the work is done when the call returns, on a clock that is the host's.
+static bool ends_with_call(const struct core_call *call)
+{
+    const uint8_t to = call->detail.copy.to_memory;
+    return call->kind == EVENT_CALL_COPY && call->how & HOOK_WAITS && !(call->how & HOOK_UNSURE) &&
+           !core_state.simulated && (to == EVENT_MEMORY_PAGEABLE || to == EVENT_MEMORY_PINNED);
+}
+
 // Takes the events for the call, and records the first if one is needed. Needs the lock.
 static bool begin(struct core_call *call, struct core_context *context, struct core_stream *stream)
 {
     if (!context->base)
         make_base(context, stream->handle);
-    CUevent after = context->base ? take_event(context) : NULL;
-    if (!after)
+    const bool needs_after = !ends_with_call(call);
+    CUevent after = context->base && needs_after ? take_event(context) : NULL;
+    if (!context->base || (needs_after && !after))
         return false;
     CUevent before = NULL;
     if (!needs_no_event(call, stream)) {
@@ -173,6 +186,7 @@ static bool begin(struct core_call *call, struct core_context *context, struct c
     call->timing = (struct core_timing){.call = call->number,
                                         .before = before,
                                         .after = after,
+                                        .timed = true,
                                         .launch = call->kind == EVENT_CALL_LAUNCH};
     stream->times.now++;
     return true;
@@ -224,10 +238,11 @@ void core_gpu_time_after(struct core_call *call)
     struct core_stream *stream = call->stream;
     struct core_stream_times *times = &stream->times;
     struct core_context *context = stream->context;
-    if (call->result == CUDA_SUCCESS && call->how & HOOK_WAITS)
-        core_tail_begin(stream); // a copy that has waited for itself leaves only this event
+    CUevent event = call->timing.after;
+    if (event && call->result == CUDA_SUCCESS && call->how & HOOK_WAITS)
+        core_tail_begin(stream); // a call that has waited for its work leaves only this event
     bool good = call->result == CUDA_SUCCESS &&
-                REAL(cuEventRecord)(call->timing.after, stream->handle) == CUDA_SUCCESS;
+                (!event || REAL(cuEventRecord)(event, stream->handle) == CUDA_SUCCESS);
     util_mutex_lock(&context->timing_lock, RANK_TIMING);
     times->now--;
     forget_read(times);
@@ -274,13 +289,15 @@ static double start_of(const struct core_context *context, struct core_stream_ti
     *estimated = false;
     if (timing->before ? !time_of(context, timing->before, &start) : !times->end_known)
         return -1;
-    if (!timing->launch || core_state.simulated)
+    if (core_state.simulated || (!timing->launch && timing->after))
         return start < end ? start : end;
     // The event was enqueued just before the call began. If nothing was ahead of it, it happened as
     // soon as the GPU knew of it.
     if (timing->before && !(times->end_known && start - times->end_ns < QUEUED_NS))
         util_latency_add(&times->latency, start - (double)timing->start_ns,
                          &core_state.latency_errors);
+    if (!timing->launch)
+        return start < end ? start : end;
     return util_latency_start(&times->latency, start, (double)timing->end_ns, end, estimated);
 }
 
@@ -298,12 +315,36 @@ static void sum_up(const struct core_timing *timing, bool known, uint64_t durati
     atomic_fetch_sub(&core_state.sampled_unread, 1);
 }
 
+// Returns false if the end is unknown. Needs the lock.
+static bool end_of(const struct core_context *context, const struct core_stream_times *times,
+                   const struct core_timing *timing, double *ns)
+{
+    double start;
+    if (timing->after)
+        return time_of(context, timing->after, ns);
+    // The latency of launches follows the drift between the clocks.
+    *ns = (double)timing->end_ns + util_latency_now(&times->latency);
+    if (!time_of(context, timing->before, &start))
+        return false;
+    *ns = *ns < start ? start : *ns;
+    return true;
+}
+
+// Makes the event the base, and returns the old one.
+static CUevent rebase(struct core_context *context, CUevent event, double ns)
+{
+    CUevent old = context->base;
+    context->base = event;
+    context->base_ns = ns;
+    return old;
+}
+
 // Records the first unread timing, whose event has happened. Needs the lock.
 static void read_first(struct core_context *context, struct core_stream_times *times)
 {
     struct core_timing timing = times->timings.items[times->first++];
     double end, start = -1;
-    const bool good = time_of(context, timing.after, &end);
+    const bool good = end_of(context, times, &timing, &end);
     if (good) {
         bool estimated;
         start = start_of(context, times, &timing, end, &estimated);
@@ -317,10 +358,10 @@ static void read_first(struct core_context *context, struct core_stream_times *t
         if (estimated)
             atomic_fetch_add_explicit(&core_state.estimated, 1, memory_order_relaxed);
         if (end - context->base_ns > REBASE_MS * 1e6) {
-            CUevent old = context->base;
-            context->base = timing.after;
-            context->base_ns = end;
-            timing.after = old;
+            if (timing.after)
+                timing.after = rebase(context, timing.after, end);
+            else
+                timing.before = rebase(context, timing.before, start);
         }
     }
     sum_up(&timing, start >= 0, start >= 0 ? (uint64_t)(end - start + 0.5) : 0);
@@ -334,7 +375,7 @@ static void read_first(struct core_context *context, struct core_stream_times *t
 static bool has_happened(const struct core_stream_times *times, size_t index)
 {
     const struct core_timing *timing = &times->timings.items[times->first + index];
-    return REAL(cuEventQuery)(timing->after) != CUDA_ERROR_NOT_READY;
+    return !timing->after || REAL(cuEventQuery)(timing->after) != CUDA_ERROR_NOT_READY;
 }
 
 // How many timings one reading covers.

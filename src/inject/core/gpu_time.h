@@ -20,7 +20,8 @@ struct core_timing { // of one piece of work whose GPU time is not known yet
     uint64_t call;
     uint64_t start_ns, end_ns; // times of the call
     CUevent before;            // NULL: the start time is inferred from the end and other times
-    CUevent after;             // NULL: the work is not timed
+    CUevent after;             // NULL: the work had ended when the call returned
+    bool timed;                // false: all else is void
     bool launch, sampled;      // sampled: it ran patched code (inject/sampled)
 };
 

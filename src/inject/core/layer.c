@@ -21,6 +21,8 @@ static void add(const struct inject_layer *layer)
 {
     struct core_layer_lists *lists = &core_state.layers;
     lists->layers[lists->count++] = layer;
+    if (layer->waits)
+        lists->waits[lists->waits_count++] = layer->waits;
     if (layer->before)
         lists->before[lists->before_count++] = layer->before;
     if (layer->after)

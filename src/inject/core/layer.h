@@ -34,6 +34,10 @@ struct inject_layer {
     void (*after_fork)(void);
     void (*forked)(void);
 
+    // Called before a call that waits for pending work is timed, unless its stream is under
+    // capture. Work that is enqueued now is done when the call returns; behind the call it would be
+    // new work for a GPU that has none left.
+    void (*waits)(const struct core_call *call);
     // Called before and after the driver's function of every hooked call that is not nested in
     // another. `before` may change what the call does (struct core_call). `after` sees its result,
     // and its record is already in the ring.
@@ -80,8 +84,9 @@ enum { LAYERS_MOST = 16 };
 // The layers that take part, and of these the callbacks that are called most often. Written by
 // core_layers_start alone.
 struct core_layer_lists {
-    unsigned count, before_count, after_count, ended_count;
+    unsigned count, waits_count, before_count, after_count, ended_count;
     const struct inject_layer *layers[LAYERS_MOST];
+    void (*waits[LAYERS_MOST])(const struct core_call *call);
     void (*before[LAYERS_MOST])(struct core_call *call);
     void (*after[LAYERS_MOST])(struct core_call *call);
     void (*object_ended[LAYERS_MOST])(uint64_t object);

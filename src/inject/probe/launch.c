@@ -106,7 +106,8 @@ static void begin(struct probe_launch *launch, struct core_call *call, struct pr
         if (launch->ticket) {
             call->probe = launch;
             call->detail.launch.flags |= EVENT_LAUNCH_WATCHED;
-            core_stream_work(call->stream); // preparation is not part of the kernel's time
+            if (!shadow_is_repeated(launch->ticket))
+                core_stream_work(call->stream); // preparation is not part of the kernel's time
         } else {
             free(launch->params);
         }
@@ -157,8 +158,10 @@ void probe_launch_unwatched(CUfunction function, uint32_t number)
 
 static void launched(struct core_call *call, struct probe_launch *launch)
 {
+    const bool repeated = shadow_is_repeated(launch->ticket);
     shadow_launched(launch->ticket, call->number, call->result == CUDA_SUCCESS);
-    core_stream_work(call->stream);
+    if (!repeated)
+        core_stream_work(call->stream);
     free(launch->params);
 }
 
@@ -236,6 +239,20 @@ void probe_call_end(struct core_call *call)
     }
     if (call->result != CUDA_SUCCESS && call->result != CUDA_ERROR_NOT_READY)
         shadow_call_failed(call->current);
-    if ((call->how & HOOK_WAITS || many) && call->current)
+    if (!call->current)
+        return;
+    if (many)
         shadow_collect(call->current);
+    else if (call->how & HOOK_WAITS)
+        shadow_tell_landed(call->current);
+}
+
+void probe_call_waits(const struct core_call *call)
+{
+    if (!call->current)
+        return;
+    if (core_state.timestamps && call->how & HOOK_TIMED && call->stream &&
+        call->stream->context == call->current)
+        core_gpu_time_prepare(call);
+    shadow_close(call->current);
 }

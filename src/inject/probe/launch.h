@@ -29,8 +29,9 @@ void probe_launch_refused(struct probe_launch *launch, struct core_call *call, C
 // Says that a launch through a pre-CUDA 4 function, or on several devices at once, is not watched.
 void probe_launch_unwatched(CUfunction function, uint32_t number);
 
-// Called at a call's end, after its record: enqueues the read-back of what was launched, and
-// records results that have arrived.
+// Called before a call waits: enqueues the read-back of what was launched.
+void probe_call_waits(const struct core_call *call);
+// Called at a call's end, after its record: records results that have arrived.
 void probe_call_end(struct core_call *call);
 
 #endif

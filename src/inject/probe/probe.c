@@ -128,6 +128,7 @@ const struct inject_layer probe_layer = {
     .name = "probes",
     .start = start,
     .finish = shadow_finish,
+    .waits = probe_call_waits,
     .after = probe_call_end,
     .object_ended = shadow_object_ended,
     .context_gone = shadow_context_gone,

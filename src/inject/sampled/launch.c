@@ -181,7 +181,7 @@ void sampled_launch_made(struct sampled_launch *launch, struct core_call *call, 
         call->sampled = launch;
         call->timing.sampled = true;
         call->detail.launch.flags |= EVENT_LAUNCH_SAMPLED;
-        if (!call->timing.after)
+        if (!call->timing.timed)
             atomic_fetch_add(&core_state.sampled_lost, 1);
         return;
     }

@@ -107,6 +107,7 @@ void shadow_ticket_free(struct shadow_ticket *ticket)
     free(ticket->jobs);
     free(ticket->looked);
     shadow_repeats_free(ticket->repeat);
+    free(ticket->known_flags);
     if (!ticket->memory)
         free(ticket->word_places);
     free(ticket);
@@ -297,6 +298,21 @@ static void find_shape(struct shadow_ticket *ticket, const struct shadow_launch 
     util_mutex_unlock(&shadow->lock, RANK_SHADOW);
 }
 
+// Returns whether results of the launch must come back from the GPU.
+static bool comes_back(struct shadow_ticket *ticket, const struct shadow_launch *launch)
+{
+    const struct instrument_kernel *kernel = launch->kernel;
+    if (is_reduced(launch->facts))
+        return true;
+    if (!kernel->flag_count && !kernel->needs_table)
+        return false;
+    shadow_repeats_enter(ticket, launch);
+    util_mutex_lock(&ticket->shadow->lock, RANK_SHADOW);
+    const bool known = shadow_repeats_find_flags(ticket);
+    util_mutex_unlock(&ticket->shadow->lock, RANK_SHADOW);
+    return !known;
+}
+
 // Finds out what need not be counted, because the launch knows it.
 static void find_known(struct shadow_ticket *ticket, struct instrument_context *about)
 {
@@ -318,14 +334,14 @@ struct shadow_ticket *shadow_begin(const struct shadow_launch *launch, void *con
     struct root_arrays arrays;
     struct shadow_ticket *ticket =
         make_arrays(&arrays, launch) ? shadow_ticket_make(shadow, launch) : NULL;
-    const bool comes_back = is_reduced(launch->facts) || kernel->flag_count || kernel->needs_table;
+    const bool enters = ticket && comes_back(ticket, launch);
     const struct instrument_launch says = shadow_says(launch);
     if (ticket)
         find_shape(ticket, launch, &says);
-    if (ticket && comes_back && !enter(ticket, launch, &about, &arrays)) {
+    if (enters && !enter(ticket, launch, &about, &arrays)) {
         shadow_ticket_free(ticket);
         ticket = NULL;
-    } else if (ticket && !comes_back && (ticket->strangers || kernel->outside)) {
+    } else if (ticket && !enters && (ticket->strangers || kernel->outside)) {
         util_mutex_lock(&shadow->lock, RANK_SHADOW);
         shadow_malloc_enter(shadow, ticket);
         util_mutex_unlock(&shadow->lock, RANK_SHADOW);

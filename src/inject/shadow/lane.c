@@ -3,8 +3,11 @@
 // read back.
 //
 // The memory of a lane is cleared between batches in the order of the stream, so one piece of it
-// serves any number of queued launches. Each batch is copied to its own pinned memory. That is
-// allocated before the batch begins, so that no launch is watched whose results cannot be read.
+// serves any number of queued launches. It is cleared before the next batch, not behind the copy:
+// what copies is another part of the GPU than what clears and runs kernels, and if processes share
+// the GPU in turn, each change to the other part may cost a turn. Each batch is copied to its own
+// pinned memory. That is allocated before the batch begins, so that no launch is watched whose
+// results cannot be read.
 #include "lane.h"
 
 #include <stdlib.h>
@@ -172,13 +175,15 @@ void shadow_lane_fly(struct shadow_lane *lane, struct shadow_batch *batch)
     *place = batch;
 }
 
-// Copies the used part of an area to where it lands, and clears it.
+// Copies the used part of an area to where it lands.
 static CUresult fetch(uint64_t area, uint64_t bytes, unsigned char *to, CUstream stream)
 {
-    if (!bytes)
-        return CUDA_SUCCESS;
-    const CUresult result = REAL(cuMemcpyDtoHAsync_v2)(to, area, bytes, stream);
-    return result == CUDA_SUCCESS ? REAL(cuMemsetD8Async)(area, 0, bytes, stream) : result;
+    return bytes ? REAL(cuMemcpyDtoHAsync_v2)(to, area, bytes, stream) : CUDA_SUCCESS;
+}
+
+static CUresult clear(uint64_t area, uint64_t bytes, CUstream stream)
+{
+    return bytes ? REAL(cuMemsetD8Async)(area, 0, bytes, stream) : CUDA_SUCCESS;
 }
 
 static uint64_t frames_at(const struct shadow_lane *lane) // they follow the tables
@@ -203,6 +208,8 @@ void shadow_lane_close(struct shadow_lane *lane, CUstream stream)
         result = REAL(cuEventRecord)(batch->event, stream);
     shadow_restore(mode);
     lane->open = NULL;
+    lane->flags_dirty = lane->flags_used;
+    lane->frames_dirty = lane->frames_used * lane->frame_bytes;
     lane->flags_used = 0;
     lane->frames_used = 0;
     lane->closed_ns = core_now_ns();
@@ -283,6 +290,7 @@ static bool make_flags(struct shadow_lane *lane, uint64_t bytes)
 {
     struct shadow *shadow = lane->shadow;
     shadow_lane_give(lane, &lane->flags);
+    lane->flags_dirty = 0;
     return shadow_take(shadow, &shadow->device, bytes, &lane->flags) &&
            shadow_own_clear(shadow, lane->flags);
 }
@@ -294,6 +302,7 @@ static bool make_frames(struct shadow_lane *lane, struct shadow_table *table)
     struct shadow *shadow = lane->shadow;
     struct shadow_block staging = {0};
     shadow_lane_give(lane, &lane->frames);
+    lane->frames_dirty = 0;
     shadow_table_drop(shadow, lane->table);
     lane->table = NULL;
     lane->frame_bytes = (sizeof(struct instrument_strays) + table->count * 2u + FRAME_ALIGN - 1) /
@@ -345,6 +354,22 @@ static bool make_room(struct shadow_lane *lane, uint64_t flag_bytes, struct shad
     return lane->open;
 }
 
+// Clears what the last batch used.
+static bool clear_used(struct shadow_lane *lane)
+{
+    CUstream stream = lane->stream->handle;
+    const CUstreamCaptureMode mode = shadow_relax();
+    CUresult result = clear(lane->flags.address, lane->flags_dirty, stream);
+    if (result == CUDA_SUCCESS)
+        result = clear(lane->frames.address + frames_at(lane), lane->frames_dirty, stream);
+    shadow_restore(mode);
+    lane->flags_dirty = 0;
+    lane->frames_dirty = 0;
+    if (result != CUDA_SUCCESS)
+        shadow_fail(lane->shadow, "to clear memory", result);
+    return result == CUDA_SUCCESS;
+}
+
 bool shadow_lane_enter(struct shadow_lane *lane, struct shadow_ticket *ticket,
                        struct instrument_context *context)
 {
@@ -363,6 +388,8 @@ bool shadow_lane_enter(struct shadow_lane *lane, struct shadow_ticket *ticket,
         shadow_lane_close(lane, lane->stream->handle);
         shadow_lane_tell(lane);
     }
+    if (!lane->open && !clear_used(lane))
+        return false;
     util_mutex_lock(&shadow->lock, RANK_SHADOW);
     shadow_malloc_enter(shadow, ticket);
     bool good = make_room(lane, flag_bytes, ticket->table) && shadow_own_wait(shadow, lane->stream);

@@ -193,6 +193,7 @@ struct shadow_ticket {
     uint32_t job_count;
     struct shadow_repeat *repeat;       // what identifies launches like it; NULL: unknown
     bool repeated;                      // it runs without probes, and its record is known
+    unsigned char *known_flags;         // of a repeated launch at object level
     struct shadow_shape *shape;         // requests: see shapes.h; held; NULL: unknown
     bool light;                         // it launches the second clone
     bool regular;                       // requests: which counts by masks
@@ -307,11 +308,12 @@ struct shadow_lane {
     struct core_stream *stream;
     uint64_t closed_ns; // when the last batch was closed
     struct shadow_block flags;
-    uint64_t flags_used;
-    struct shadow_table *table; // held; NULL: no frames
-    struct shadow_block frames; // a struct instrument_table for each frame, then the frames
-    uint64_t frame_bytes;       // size of each frame
+    uint64_t flags_used, flags_dirty; // dirty: bytes to be cleared before the next batch
+    struct shadow_table *table;       // held; NULL: no frames
+    struct shadow_block frames;       // a struct instrument_table for each frame, then the frames
+    uint64_t frame_bytes;             // size of each frame
     uint32_t frame_count, frames_used;
+    uint64_t frames_dirty;
     struct shadow_block scan_work; // values: for the scans of the stream
     struct shadow_block weigh_work;
     struct shadow_pad pad;        // at element level, and with values

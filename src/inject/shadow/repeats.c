@@ -24,6 +24,7 @@ struct repeat_key {
 struct shadow_repeat {
     uint64_t key_bytes, record_bytes, counts_bytes; // the first two are multiples of 8
     // The key; then, once it was recorded, the part of the record before its entries; then counts.
+    // At object level, the record is the flags.
     uint64_t content[];
 };
 
@@ -39,11 +40,12 @@ static struct base_str key_of(struct shadow_repeat *repeat)
 
 static bool may_repeat(const struct shadow_ticket *ticket, const struct shadow_launch *launch)
 {
+    const struct instrument_kernel *kernel = launch->kernel;
     const uint32_t others = INSTRUMENT_VALUES | INSTRUMENT_ACCESSED | INSTRUMENT_REQUESTS |
                             INSTRUMENT_SHARED | INSTRUMENT_CACHE;
-    return launch->may_repeat && launch->kernel->repeats && !launch->kernel->reason &&
-           ticket->facts & INSTRUMENT_ELEMENTS && !(ticket->facts & others) && !ticket->doubts &&
-           !ticket->strangers && !ticket->mallocs;
+    return launch->may_repeat && kernel->repeats && !kernel->reason && !(ticket->facts & others) &&
+           (ticket->facts & INSTRUMENT_ELEMENTS || (!kernel->needs_table && !kernel->outside)) &&
+           !ticket->doubts && !ticket->strangers && !ticket->mallocs && !ticket->flying;
 }
 
 void shadow_repeats_enter(struct shadow_ticket *ticket, const struct shadow_launch *launch)
@@ -84,19 +86,41 @@ static uint64_t counts_bytes(const struct shadow_ticket *ticket)
                                              : 0;
 }
 
-bool shadow_repeats_find(struct shadow_ticket *ticket, const struct device_reduction *layout)
+// Returns what was recorded of a launch like it; NULL: nothing. Needs shadow->lock.
+static struct shadow_repeat *find(const struct shadow_ticket *ticket)
 {
     const uint64_t *place =
         ticket->repeat ? base_map_get_str(&ticket->shadow->repeats, key_of(ticket->repeat)) : NULL;
-    if (!place)
-        return false;
-    struct shadow_repeat *kept = (struct shadow_repeat *)(uintptr_t)*place; // NOLINT
-    if (kept->record_bytes != layout->entries_at || kept->counts_bytes != counts_bytes(ticket))
+    return place ? (struct shadow_repeat *)(uintptr_t)*place : NULL; // NOLINT
+}
+
+bool shadow_repeats_find(struct shadow_ticket *ticket, const struct device_reduction *layout)
+{
+    struct shadow_repeat *kept = find(ticket);
+    if (!kept || kept->record_bytes != layout->entries_at ||
+        kept->counts_bytes != counts_bytes(ticket))
         return false;
     const char *record = content_of(kept) + kept->key_bytes;
     memcpy(ticket->result, record, kept->record_bytes);
     memcpy((char *)ticket->result + layout->job_counts_at, record + kept->record_bytes,
            kept->counts_bytes);
+    ticket->repeated = true;
+    return true;
+}
+
+static uint64_t flags_bytes(const struct shadow_ticket *ticket)
+{
+    return (uint64_t)ticket->kernel->flag_row_bytes * INSTRUMENT_FLAG_ROWS;
+}
+
+bool shadow_repeats_find_flags(struct shadow_ticket *ticket)
+{
+    struct shadow_repeat *kept = find(ticket);
+    const uint64_t bytes = flags_bytes(ticket);
+    ticket->known_flags = kept && kept->record_bytes == bytes ? malloc(bytes) : NULL;
+    if (!ticket->known_flags)
+        return false;
+    memcpy(ticket->known_flags, content_of(kept) + kept->key_bytes, bytes);
     ticket->repeated = true;
     return true;
 }
@@ -115,13 +139,12 @@ static bool is_settled(const struct shadow_ticket *ticket, const struct device_r
     return settled;
 }
 
-void shadow_repeats_learn(const struct shadow_ticket *ticket, const struct device_reduction *layout)
+// Keeps the record, and what follows it, for launches like the ticket's.
+static void keep(const struct shadow_ticket *ticket, const void *record, uint64_t record_bytes,
+                 const void *counts, uint64_t more_bytes)
 {
     struct shadow *shadow = ticket->shadow;
-    if (!ticket->repeat || ticket->repeated || !is_settled(ticket, layout))
-        return;
     const uint64_t key_bytes = ticket->repeat->key_bytes;
-    const uint64_t record_bytes = layout->entries_at, more_bytes = counts_bytes(ticket);
     struct shadow_repeat *kept = malloc(sizeof(*kept) + key_bytes + record_bytes + more_bytes);
     if (!kept) {
         core_no_memory();
@@ -130,9 +153,9 @@ void shadow_repeats_learn(const struct shadow_ticket *ticket, const struct devic
     *kept = (struct shadow_repeat){key_bytes, record_bytes, more_bytes};
     char *to = content_of(kept);
     memcpy(to, ticket->repeat->content, key_bytes);
-    memcpy(to + key_bytes, ticket->result, record_bytes);
-    memcpy(to + key_bytes + record_bytes, shadow_part_of(ticket, layout->job_counts_at),
-           more_bytes);
+    memcpy(to + key_bytes, record, record_bytes);
+    if (more_bytes)
+        memcpy(to + key_bytes + record_bytes, counts, more_bytes);
     util_mutex_lock(&shadow->lock, RANK_SHADOW);
     if (shadow->repeats.live >= MOST_KEPT)
         shadow_repeats_forget(shadow);
@@ -144,6 +167,19 @@ void shadow_repeats_learn(const struct shadow_ticket *ticket, const struct devic
     }
     util_mutex_unlock(&shadow->lock, RANK_SHADOW);
     free(kept);
+}
+
+void shadow_repeats_learn(const struct shadow_ticket *ticket, const struct device_reduction *layout)
+{
+    if (ticket->repeat && !ticket->repeated && is_settled(ticket, layout))
+        keep(ticket, ticket->result, layout->entries_at,
+             shadow_part_of(ticket, layout->job_counts_at), counts_bytes(ticket));
+}
+
+void shadow_repeats_learn_flags(const struct shadow_ticket *ticket, const unsigned char *flags)
+{
+    if (ticket->repeat && !ticket->repeated)
+        keep(ticket, flags, flags_bytes(ticket), NULL, 0);
 }
 
 void shadow_repeats_free(struct shadow_repeat *repeat)

@@ -29,7 +29,7 @@
 
 enum {
     SETTLED_MOST = 64,        // launches without results that may wait to be recorded
-    CLOSE_AFTER_NS = 1000000, // read-back is enqueued this often while shadow_collect is called
+    CLOSE_AFTER_NS = 1000000, // read-back is enqueued this often
     // At the end, glint stops waiting for work in flight after this time without results: the
     // program has finished with the GPU, or left it work whose results are not recorded.
     FINISH_NS = 1000000000,
@@ -49,7 +49,7 @@ static void tell_settled(struct shadow *shadow)
     while (ticket) {
         struct shadow_ticket *next = ticket->next;
         if (!atomic_load(&shadow->dead))
-            shadow_tell(ticket, NULL, NULL);
+            shadow_tell(ticket, ticket->known_flags, NULL);
         shadow_ticket_free(ticket);
         ticket = next;
     }
@@ -131,7 +131,12 @@ void shadow_launched(struct shadow_ticket *ticket, uint64_t call, bool launched)
 
 // --- Collecting ----------------------------------------------------------------------------------
 
-enum how { GENTLY, ALL };
+enum how {
+    CLOSE, // what is due
+    TELL,  // what has landed
+    BOTH,
+    ALL, // both, whether due or not
+};
 
 // Returns the stream on which this thread can close the lane's batch; NULL: none. The handle of a
 // default stream is only valid in its context, and that of a per-thread one only in its thread. At
@@ -164,14 +169,15 @@ static bool collect_lane(struct shadow_lane *lane, enum how how)
         util_mutex_unlock(&lane->shadow->lock, RANK_SHADOW);
         return false;
     }
-    const bool due = how == ALL || core_now_ns() - lane->closed_ns >= CLOSE_AFTER_NS;
+    const bool due = how == ALL || (how != TELL && lane->open &&
+                                    core_now_ns() - lane->closed_ns >= CLOSE_AFTER_NS);
     const bool wanted = lane->open && due && !atomic_load(&lane->shadow->failed);
     // A thread that destroys the stream sets `ended` before it takes the lane.
     const CUstream stream =
         wanted && !atomic_load(&lane->stream->ended) ? nameable(lane, how) : NULL;
     if (stream)
         shadow_lane_close(lane, stream);
-    const bool done = shadow_lane_tell(lane);
+    const bool done = how != CLOSE && shadow_lane_tell(lane);
     shadow_lane_leave(lane);
     return done;
 }
@@ -227,7 +233,22 @@ void shadow_collect(struct core_context *context)
 {
     struct shadow *shadow = context ? atomic_load(&context->shadow) : NULL;
     if (shadow)
-        collect(shadow, GENTLY);
+        collect(shadow, BOTH);
+}
+
+void shadow_close(struct core_context *context)
+{
+    struct shadow *shadow = context ? atomic_load(&context->shadow) : NULL;
+    struct shadow_lane *lane = shadow ? atomic_load(&shadow->lanes) : NULL;
+    for (; lane; lane = lane->next)
+        collect_lane(lane, CLOSE);
+}
+
+void shadow_tell_landed(struct core_context *context)
+{
+    struct shadow *shadow = context ? atomic_load(&context->shadow) : NULL;
+    if (shadow)
+        collect(shadow, TELL);
 }
 
 void shadow_stream_leave(struct core_stream *stream)
@@ -238,7 +259,7 @@ void shadow_stream_leave(struct core_stream *stream)
     struct shadow_lane *lane = shadow_lane_take(shadow, stream);
     if (!lane)
         return;
-    const CUstream handle = nameable(lane, GENTLY);
+    const CUstream handle = nameable(lane, CLOSE);
     if (handle)
         shadow_lane_close(lane, handle);
     shadow_lane_leave(lane);

@@ -367,6 +367,8 @@ void shadow_tell(const struct shadow_ticket *ticket, const unsigned char *flags,
     if (ticket->table && frame)
         add_entries(&list, ticket, frame);
     tell_list(ticket, &list);
+    if (flags && !list.doubts)
+        shadow_repeats_learn_flags(ticket, flags);
 }
 
 // --- Stores --------------------------------------------------------------------------------------

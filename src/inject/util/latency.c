@@ -36,6 +36,11 @@ void util_latency_add(struct util_latency *latency, double sample_ns,
     latency->unsteady = sorted[count - 1 - count / 4] - sorted[count / 4] > UNSTEADY_NS;
 }
 
+double util_latency_now(const struct util_latency *latency)
+{
+    return latency->count >= LATENCY_LEAST && !latency->unsteady ? latency->median_ns : 0;
+}
+
 double util_latency_start(const struct util_latency *latency, double free_ns, double handed_over_ns,
                           double end_ns, bool *estimated)
 {

@@ -30,6 +30,9 @@ struct util_latency_errors {
 void util_latency_add(struct util_latency *latency, double sample_ns,
                       struct util_latency_errors *errors);
 
+// Returns the latency, and with it how far the GPU's clock is ahead of the host's; 0: not known.
+double util_latency_now(const struct util_latency *latency);
+
 // Returns when work started: not before its stream was free (free_ns), nor before the GPU can have
 // known of it, and not after its end. *estimated: the samples decided, not free_ns.
 double util_latency_start(const struct util_latency *latency, double free_ns, double handed_over_ns,

@@ -53,12 +53,12 @@ static bool is_watched(const struct reader *reader, const char *kernel)
     return watched;
 }
 
-// Returns the program's name of a kernel, or NULL if the kernel is part of glint. At element level,
-// launches that are like earlier ones have no probes, and are watched nevertheless.
+// Returns the program's name of a kernel, or NULL if the kernel is part of glint. Launches that are
+// like earlier ones have no probes, and are watched nevertheless.
 static char *own_name(const struct reader *reader, const char *kernel, bool *watched)
 {
     const char *suffix = strstr(kernel, "$glint");
-    *watched = suffix || (reader->level >= LEVEL_ELEMENTS && is_watched(reader, kernel));
+    *watched = suffix || is_watched(reader, kernel);
     if (strncmp(kernel, "glint", 5) == 0)
         return NULL;
     return suffix ? strndup(kernel, (size_t)(suffix - kernel)) : strdup(kernel);
