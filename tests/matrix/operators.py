@@ -27,9 +27,9 @@ step(layer, data)
 with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
     step(layer, data)
 counts = {}
-for event in profile.events():
-    if event.name.startswith(("aten::", "autograd::")):
-        counts[event.name] = counts.get(event.name, 0) + 1
+for event in profile.profiler.kineto_results.events():  # events() leaves out operators in one of the same name
+    if event.name().startswith(("aten::", "autograd::")):
+        counts[event.name()] = counts.get(event.name(), 0) + 1
 with torch.autograd.profiler.emit_nvtx():
     step(layer, data)
 for name, count in sorted(counts.items()):
