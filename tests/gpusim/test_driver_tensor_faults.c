@@ -57,14 +57,14 @@ static void stored_above_the_tensor(void)
 static void pixels_stored_beside_the_image(void)
 {
     struct box pixels = {.type = CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
-                               .bytes = 4,
-                               .rank = 3,
-                               .size = {16, 12, 4},
-                               .stride = {64, 768},
-                               .step = {1, 1, 1},
-                               .im2col = true,
-                               .channels = 16,
-                               .pixels = 8};
+                         .bytes = 4,
+                         .rank = 3,
+                         .size = {16, 12, 4},
+                         .stride = {64, 768},
+                         .step = {1, 1, 1},
+                         .im2col = true,
+                         .channels = 16,
+                         .pixels = 8};
     open_zeroed();
     pixels.lower[0] = -1;
     pixels.first[1] = 10;
@@ -155,7 +155,8 @@ static void copies_that_end_the_launch(void **state)
         good,
         misaligned_in_shared_memory,
         off_16_bytes_in_the_tensor,
-        pixels_stored_beside_the_image, stored_above_the_tensor,
+        pixels_stored_beside_the_image,
+        stored_above_the_tensor,
         beyond_shared_memory,
         no_map,
         beyond_the_tensor,
