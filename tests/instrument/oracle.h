@@ -81,6 +81,25 @@ struct oracle_case {
     uint32_t steps; // basic blocks that the longest thread of each block executes; 0: any number
 };
 
+// What is stored of a pointer, if the buffers have these addresses.
+static inline uint64_t oracle_pointer_value(const struct oracle_case *test,
+                                            const unsigned long long *buffers, unsigned index)
+{
+    const struct oracle_pointer *pointer = &test->pointers[index];
+    const struct oracle_hidden *hidden = &test->hidden[index];
+    const struct oracle_pointer *from = &test->pointers[hidden->from];
+    const uint64_t address = buffers[pointer->to] + (uint64_t)pointer->offset;
+    const uint64_t distance = address - buffers[from->to] - (uint64_t)from->offset;
+    switch (hidden->form) {
+    case ORACLE_TAGGED: return address | ORACLE_TAG << 56;
+    case ORACLE_KEYED: return address ^ ORACLE_KEY;
+    case ORACLE_SCALED: return address / 16;
+    case ORACLE_DISTANCE: return distance;
+    case ORACLE_WORDS: return (uint64_t)((int64_t)distance / 4);
+    default: return address;
+    }
+}
+
 // What probes measure at each level, without values.
 static const uint32_t oracle_facts[] = {
     INSTRUMENT_OBJECTS, INSTRUMENT_ELEMENTS, INSTRUMENT_ELEMENTS | INSTRUMENT_COUNTS,

@@ -81,23 +81,6 @@ static void *read_back(struct run *run, CUdeviceptr from, uint64_t bytes)
     return to;
 }
 
-static uint64_t value_of(const struct run *run, unsigned index)
-{
-    const struct oracle_pointer *pointer = &run->test->pointers[index];
-    const struct oracle_hidden *hidden = &run->test->hidden[index];
-    const struct oracle_pointer *from = &run->test->pointers[hidden->from];
-    const uint64_t address = run->buffers[pointer->to] + (uint64_t)pointer->offset;
-    const uint64_t distance = address - run->buffers[from->to] - (uint64_t)from->offset;
-    switch (hidden->form) {
-    case ORACLE_TAGGED: return address | ORACLE_TAG << 56;
-    case ORACLE_KEYED: return address ^ ORACLE_KEY;
-    case ORACLE_SCALED: return address / 16;
-    case ORACLE_DISTANCE: return distance;
-    case ORACLE_WORDS: return (uint64_t)((int64_t)distance / 4);
-    default: return address;
-    }
-}
-
 static void make_buffers(struct run *run)
 {
     const struct oracle_case *test = run->test;
@@ -114,7 +97,7 @@ static void make_buffers(struct run *run)
     memcpy(run->params, test->params, sizeof(run->params));
     for (unsigned i = 0; i < test->pointer_count; i++) {
         const struct oracle_pointer *pointer = &test->pointers[i];
-        const uint64_t value = value_of(run, i);
+        const uint64_t value = oracle_pointer_value(test, run->buffers, i);
         unsigned char *in =
             pointer->in == ORACLE_IN_PARAMS ? run->params : run->initial[pointer->in];
         memcpy(in + pointer->at, &value, sizeof(value));

@@ -88,7 +88,8 @@ static struct place from_table(struct writer *writer, enum place_class class)
 static struct place from_variable(struct writer *writer, enum place_class class)
 {
     struct place place = place_in(writer, class, 0, class == PLACE_IN ? 4000 : 4096);
-    switch (below(writer, 3)) {
+    const unsigned kind = below(writer, 3);
+    switch (kind || has(writer, FEATURE_TABLES) ? kind : 1) {
     case 0:
         // The pointer to the variable is itself a variable.
         put(writer, "ld.global.u64 %s, [%s_pointer];", place.text,
@@ -125,7 +126,7 @@ static struct place from_choice(struct writer *writer, enum place_class class)
     const unsigned condition = take_condition(writer);
     const unsigned kind =
         below(writer, writer->in_function || !has(writer, FEATURE_FUNCTIONS) ? 3 : 4);
-    if (kind == 0) {
+    if (kind == 0 || (kind == 2 && !has(writer, FEATURE_TABLES))) {
         put(writer, "selp.b64 %s, %s, %s, %%p%u;", place.text, a.text, b.text, condition);
     } else if (kind == 1) {
         const unsigned other = writer->labels++, end = writer->labels++;
@@ -404,7 +405,9 @@ static void use_value(struct writer *writer, const struct type *type, unsigned f
 const char *guarded(struct writer *writer, char *out, size_t bytes)
 {
     *out = 0;
-    if (has(writer, FEATURE_GUARDS) && below(writer, 4) == 0)
+    if (writer->guard)
+        snprintf(out, bytes, "@%%p%u ", writer->guard - 1);
+    else if (has(writer, FEATURE_GUARDS) && below(writer, 4) == 0)
         snprintf(out, bytes, "@%s%%p%u ", below(writer, 2) ? "!" : "", take_condition(writer));
     return out;
 }
@@ -594,7 +597,7 @@ void write_own(struct writer *writer)
 }
 
 // cp.async into 16 bytes that only this thread uses.
-void write_copy(struct writer *writer)
+void write_copy(struct writer *writer, const char *size)
 {
     char at[48], guard[16];
     const unsigned bytes = 4u << below(writer, 3), to = fresh(writer, 'd'),
@@ -606,8 +609,8 @@ void write_copy(struct writer *writer)
     put(writer, "mov.u64 %%d%u, copies;\nmad.wide.u32 %%d%u, %%lin, 16, %%d%u;", to, to, to);
     guarded(writer, guard, sizeof(guard));
     const char *cached = bytes == 16 && below(writer, 2) ? "cg" : "ca";
-    if (below(writer, 4) == 0) {
-        put(writer, "and.b32 %%r%u, %%acc, %u;", word, bytes);
+    if (size || (below(writer, 4) == 0 && has(writer, FEATURE_DATA))) {
+        put(writer, "and.b32 %%r%u, %s, %u;", word, size ? size : "%acc", bytes);
         put(writer, "%scp.async.%s.shared.global [%%d%u], %s, %u, %%r%u;", guard, cached, to, at,
             bytes, word);
     } else {

@@ -337,10 +337,15 @@ static void write_leave(struct writer *writer)
 static void write_statement(struct writer *writer, uint64_t number)
 {
     const bool deep = writer->depth >= 4;
+    if (has(writer, FEATURE_IMPURE) && !writer->in_function && !writer->impure_done &&
+        below(writer, 3) == 0) {
+        write_impure(writer);
+        return;
+    }
     const unsigned kind = below(writer, 24);
     if (kind < 3 && !deep && has(writer, FEATURE_LOOPS))
         write_counted(writer, number);
-    else if (kind == 3 && !deep && has(writer, FEATURE_WHILE))
+    else if (kind == 3 && !deep && has(writer, FEATURE_WHILE) && has(writer, FEATURE_DATA))
         write_while(writer, number);
     else if (kind == 4 && !deep && has(writer, FEATURE_LOOPS) && has(writer, FEATURE_GUARDS))
         write_grid_stride(writer, number);
@@ -357,7 +362,7 @@ static void write_statement(struct writer *writer, uint64_t number)
     else if (kind == 13 && (writer->loop_count || below(writer, 3) == 0))
         write_leave(writer);
     else if (kind == 14 && has(writer, FEATURE_COPIES))
-        write_copy(writer);
+        write_copy(writer, NULL);
     else if (kind == 15 && has(writer, FEATURE_MIXED))
         write_shared(writer);
     else if (kind == 16 && !writer->in_function)

@@ -8,13 +8,16 @@
 #include "random_kernel.h"
 
 const char *const random_features[FEATURES] = {
-    "loops",   "while",    "branches", "guards", "returns",  "functions", "vectors",   "types",
-    "atomics", "copies",   "generic",  "mixed",  "tables",   "choices",   "variables", "data",
-    "strides", "pointers", "shapes",   "exits",  "indirect", "warps",     "forms",     "clusters"};
+    "loops",     "while",   "branches", "guards",   "returns", "functions", "vectors",
+    "types",     "atomics", "copies",   "generic",  "mixed",   "tables",    "choices",
+    "variables", "data",    "strides",  "pointers", "shapes",  "exits",     "indirect",
+    "warps",     "forms",   "clusters", "impure"};
 
 // The buffers.
 enum { IN_A, IN_B, IN_C, OUT_A, OUT_B, OUT_C, OWN, SUMS, FSUMS, TABLE, BUFFER_COUNT };
 enum { FUNCTION_COUNT = 3, SUM_BYTES = 6000, TABLE_BYTES = 100 };
+
+_Static_assert(RANDOM_IN == (int)IN_A && RANDOM_OUT == (int)OUT_A, "others find them");
 
 // Indices of the parameters; s is a structure that contains two pointers.
 static const char params[] =
@@ -183,7 +186,11 @@ static void write_head(struct writer *writer)
     put(writer, "mov.u32 %%block, %%nctaid.x;\nmov.u32 %%me, %%ctaid.y;");
     put(writer, "mad.lo.u32 %%block, %%me, %%block, %%bx;");
     put(writer, "mad.lo.u32 %%me, %%block, %u, %%lin;", writer->block_threads);
-    put(writer, "mov.u32 %%lane, %%laneid;\nmov.u32 %%sink, 0;\nmov.u32 %%acc, 1;");
+    if (has(writer, FEATURE_DATA))
+        put(writer, "mov.u32 %%lane, %%laneid;");
+    else // what lanes do is not taken for what parameters say
+        put(writer, "and.b32 %%lane, %%lin, 31;");
+    put(writer, "mov.u32 %%sink, 0;\nmov.u32 %%acc, 1;");
     writer->var_count = 0;
     add_var(writer, "%tx", test->block[0] - 1);
     add_var(writer, "%gx", (int64_t)test->block[0] * test->grid[0] - 1);
@@ -327,6 +334,7 @@ void random_kernel_make(struct random_kernel *kernel, uint64_t seed, uint32_t of
     else if (has(&writer, FEATURE_CLUSTERS))
         writer.off |= FEATURE_EXITS | FEATURE_RETURNS;
     memset(kernel, 0, sizeof(*kernel));
+    kernel->source = -1;
     kernel->test.aims = kernel->test.may_leave = has(&writer, FEATURE_FORMS);
     make_shape(&writer);
     make_buffers(&writer);
@@ -340,11 +348,19 @@ void random_kernel_make(struct random_kernel *kernel, uint64_t seed, uint32_t of
         write_variables(&writer);
     if (has(&writer, FEATURE_FUNCTIONS))
         write_functions(&writer, seed);
+    if (has(&writer, FEATURE_IMPURE))
+        base_buf_puts(&kernel->ptx, ".const .align 4 .u32 c_words[16];\n"
+                                    ".func (.param .b32 result) look(.param .b64 p)\n{\n"
+                                    ".reg .b64 %d; .reg .b32 %r;\nld.param.u64 %d, [p];\n"
+                                    "ld.global.u32 %r, [%d+32];\nst.param.b32 [result], %r;\n"
+                                    "ret;\n}\n");
     const char *meet =
         has(&writer, FEATURE_CLUSTERS) ? "barrier.cluster.arrive;\nbarrier.cluster.wait;\n" : "";
     start_body(&writer);
     put(&writer, "%s", meet);
     write_body(&writer, random_hash(seed, 2), 20);
+    if (has(&writer, FEATURE_IMPURE) && !writer.impure_done)
+        write_impure(&writer);
     put(&writer, "L%u:", writer.done);
     write_own(&writer);
     put(&writer, "%sEND: ret;", meet);
@@ -356,6 +372,17 @@ void random_kernel_make(struct random_kernel *kernel, uint64_t seed, uint32_t of
     kernel->test.ptx_bytes = kernel->ptx.length - 1;
     kernel->test.kernel = "k";
     snprintf(kernel->test.name, sizeof(kernel->test.name), "seed %llu", (unsigned long long)seed);
+}
+
+// All lack some features, so that there is something for each reason to be the only one.
+uint32_t random_repeats_off(uint64_t seed, uint32_t off)
+{
+    const uint64_t bits = random_hash(seed, 200) & random_hash(seed, 201);
+    const uint32_t some = (uint32_t)(bits >> 20) & ((1u << FEATURES) - 1);
+    off = (off & ~FEATURE_IMPURE) | (some & ~(RANDOM_PURE | FEATURE_IMPURE));
+    if (seed % 8 == 7)
+        return off | (some & RANDOM_PURE) | FEATURE_IMPURE;
+    return off | RANDOM_PURE | (seed % 4 == 0 ? FEATURE_IMPURE : 0);
 }
 
 void random_kernel_free(struct random_kernel *kernel)

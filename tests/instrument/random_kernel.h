@@ -38,7 +38,8 @@ enum random_feature {
     FEATURE_WARPS = 1 << 21,     // several in a block
     FEATURE_FORMS = 1 << 22,     // pointers that do not look like addresses
     FEATURE_CLUSTERS = 1 << 23,  // mixed addresses of shared memory of another block, too
-    FEATURES = 24,
+    FEATURE_IMPURE = 1 << 24,    // one statement that does not follow from parameters
+    FEATURES = 25,
 };
 extern const char *const random_features[FEATURES];
 
@@ -47,12 +48,33 @@ struct random_kernel {
     struct base_buf ptx;
     unsigned char *memory[ORACLE_BUFFERS];
     BASE_ARRAY(uint64_t) statements; // the numbers of its statements
+    int source;                      // of its impure statement (random_sources); -1: it has none
 };
 
 // Makes the kernel of a seed, without the listed statements and without features in `off`.
 void random_kernel_make(struct random_kernel *kernel, uint64_t seed, uint32_t off,
                         const uint64_t *without, size_t without_count);
 void random_kernel_free(struct random_kernel *kernel);
+
+// What accesses follow from nothing but parameters, in kernels without these features.
+#define RANDOM_PURE (FEATURE_DATA | FEATURE_TABLES | FEATURE_FUNCTIONS | FEATURE_CLUSTERS)
+
+// The features that a kernel must not have whose launches are compared with each other. Most follow
+// from their parameters but for one statement, and some do entirely; the others are as they come.
+uint32_t random_repeats_off(uint64_t seed, uint32_t off);
+
+// The first of the buffers that are only read, and of those that only get the pattern. They are at
+// least as large as the variables of their kind.
+enum { RANDOM_IN = 0, RANDOM_OUT = 3, RANDOM_ALIKE = 3 };
+
+// What impure statements read, and whether the simulated GPU gives something else in every launch
+// if memory has other contents.
+struct random_source {
+    const char *name;
+    bool varies;
+};
+enum { RANDOM_SOURCES = 24 };
+extern const struct random_source random_sources[RANDOM_SOURCES];
 
 // --- Internal declarations -----------------------------------------------------------------------
 
@@ -109,6 +131,8 @@ struct writer {
     struct pointer pointers[12];
     unsigned pointer_count;
     struct pointer table[2];    // all its pointers to In, and to Out
+    unsigned guard;             // impure: 1 + the predicate that guards accesses; 0: by chance
+    bool impure_done;           // its statement is written
     struct pointer forms[2][8]; // by kind
     unsigned own_words;         // per thread
     bool own_strided;
@@ -129,13 +153,16 @@ const char *guarded(struct writer *writer, char *out, size_t bytes); // a guard,
 void write_access(struct writer *writer);
 void write_access_at(struct writer *writer, const struct place *place, const struct var *index);
 void write_own(struct writer *writer);
-void write_copy(struct writer *writer);
+void write_copy(struct writer *writer, const char *size); // a register, or NULL: by chance
 
 // Pointers that do not look like addresses: random_forms.c. make_forms places them in the
 // parameters from `at` on, and returns where they end. They point into `count` buffers from
 // first[0] on (In) and from first[1] on (Out).
 uint32_t make_forms(struct writer *writer, uint32_t at, const unsigned first[2], unsigned count);
 struct place from_form(struct writer *writer, enum place_class class);
+
+// What does not follow from parameters: random_impure.c. Not in functions.
+void write_impure(struct writer *writer);
 
 // Shared memory: random_shared.c
 void write_shared(struct writer *writer);

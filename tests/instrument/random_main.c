@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// random COUNT [SEED]: compares COUNT random kernels from SEED on (default 1) with the log, each in
-// three of six ways, which depend on the seed, or in all if GLINT_RANDOM_ALL is set. random --print
-// SEED: prints the PTX of one. A failing kernel is reduced, and its PTX is
-// kept in the current folder as seed-N.ptx and seed-N-small.ptx. GLINT_RANDOM_OFF names features
-// that kernels must not have ("loops,atomics"), GLINT_RANDOM_ONLY those that they may have; see
-// random_features. Exit status: 0 if all kernels agree with the log, else 1.
+// random [--repeats] COUNT [SEED]: compares COUNT random kernels from SEED on (default 1) with the
+// log, each in three of six ways, which depend on the seed, or in all if GLINT_RANDOM_ALL is set.
+// With --repeats, their launches are compared with each other instead (random_repeats.h). random
+// --print SEED: prints the PTX of one. A failing kernel is reduced, and its PTX is kept in the
+// current folder as seed-N.ptx and seed-N-small.ptx. GLINT_RANDOM_OFF names features that kernels
+// must not have ("loops,atomics"), GLINT_RANDOM_ONLY those that they may have; see random_features.
+// Exit status: 0 if all kernels agree with the log, else 1.
 #include <stdlib.h>
 #include <string.h>
 
 #include "random_kernel.h"
+#include "random_repeats.h"
 
 // Each way in which kernels are compared has an alternative. Returns whether this seed has the
 // first one of the pair (0), or the second one (1).
@@ -62,7 +64,7 @@ static uint32_t features_off(void)
         if (named(off_list, random_features[i]) || (only && !named(only, random_features[i])))
             off |= 1u << i;
     }
-    return off;
+    return only && named(only, "impure") ? off : off | FEATURE_IMPURE;
 }
 
 static void keep(const struct random_kernel *kernel, uint64_t seed, const char *suffix)
@@ -201,15 +203,63 @@ static bool holds(uint64_t seed, uint32_t off, const uint64_t *without, size_t c
            holds_lines(seed, off, without, count, complaints);
 }
 
+// --- Launches that repeat themselves -------------------------------------------------------------
+
+static struct repeats_seen {
+    unsigned pure, impure, judged, varied; // kernels
+    unsigned varied_by[RANDOM_SOURCES];    // those that vary, by their statement
+} repeats_seen;
+
+static bool holds_repeats(uint64_t seed, uint32_t off, const uint64_t *without, size_t count,
+                          FILE *complaints)
+{
+    struct random_kernel kernel;
+    struct random_repeats told;
+    random_kernel_make(&kernel, seed, off, without, count);
+    const bool good = random_repeats_hold(&kernel, &told, complaints);
+    repeats_seen.pure += kernel.source < 0;
+    repeats_seen.impure += kernel.source >= 0;
+    repeats_seen.judged += told.judged;
+    repeats_seen.varied += told.varies;
+    if (kernel.source >= 0)
+        repeats_seen.varied_by[kernel.source] += told.varies;
+    random_kernel_free(&kernel);
+    return good;
+}
+
+// Says what was compared. Returns false if it shows nothing: if no kernel was said to repeat
+// itself, or some source never made one vary, although there were enough kernels.
+enum { KERNELS_BY_SOURCE = 20 };
+static bool tell_repeats(unsigned count, uint64_t first)
+{
+    bool good = repeats_seen.judged;
+    printf("%u random kernels, seeds %llu to %llu: %u touch the same whenever their parameters are "
+           "the same, as is said of them; of %u others, %u do not\n",
+           count, (unsigned long long)first, (unsigned long long)first + count - 1,
+           repeats_seen.judged, count - repeats_seen.judged, repeats_seen.varied);
+    for (unsigned i = 0; i < RANDOM_SOURCES && count >= KERNELS_BY_SOURCE * RANDOM_SOURCES; i++) {
+        if (repeats_seen.varied_by[i] || !random_sources[i].varies)
+            continue;
+        printf("no kernel varied because of %s\n", random_sources[i].name);
+        good = false;
+    }
+    return good;
+}
+
+// --- All -----------------------------------------------------------------------------------------
+
+typedef bool holds_function(uint64_t seed, uint32_t off, const uint64_t *without, size_t count,
+                            FILE *complaints);
+
 // Removes features, then statements, that the kernel does not need to fail.
-static void shrink(uint64_t seed, uint32_t off)
+static void shrink(holds_function *check, uint64_t seed, uint32_t off)
 {
     static uint64_t without[MOST_LEFT_OUT];
     size_t count = 0;
     FILE *nowhere = fopen("/dev/null", "w");
     struct random_kernel kernel;
     for (unsigned i = 0; nowhere && i < FEATURES; i++) {
-        if (!(off & 1u << i) && !holds(seed, off | 1u << i, NULL, 0, nowhere))
+        if (!(off & 1u << i) && !check(seed, off | 1u << i, NULL, 0, nowhere))
             off |= 1u << i;
     }
     for (size_t i = 0; nowhere; i++) {
@@ -220,7 +270,7 @@ static void shrink(uint64_t seed, uint32_t off)
         random_kernel_free(&kernel);
         if (!more)
             break;
-        if (!holds(seed, off, without, count + 1, nowhere)) {
+        if (!check(seed, off, without, count + 1, nowhere)) {
             count++;
             i--;
         }
@@ -232,7 +282,7 @@ static void shrink(uint64_t seed, uint32_t off)
         printf("%s%s", off & 1u << i ? " " : "", off & 1u << i ? random_features[i] : "");
     printf(" and without %zu statements:\n", count);
     fflush(stdout);
-    holds(seed, off, without, count, stdout);
+    check(seed, off, without, count, stdout);
     random_kernel_free(&kernel);
     if (nowhere)
         fclose(nowhere);
@@ -241,6 +291,7 @@ static void shrink(uint64_t seed, uint32_t off)
 int main(int argc, char **argv)
 {
     const uint32_t off = features_off();
+    const bool repeats = argc > 1 && strcmp(argv[1], "--repeats") == 0;
     struct random_kernel kernel;
     if (argc == 3 && strcmp(argv[1], "--print") == 0) {
         random_kernel_make(&kernel, strtoull(argv[2], NULL, 0), off, NULL, 0);
@@ -248,19 +299,25 @@ int main(int argc, char **argv)
         random_kernel_free(&kernel);
         return 0;
     }
+    argc -= repeats;
+    argv += repeats;
     const unsigned count = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 0) : 100;
     const uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
+    holds_function *check = repeats ? holds_repeats : holds;
     unsigned failed = 0;
     for (uint64_t seed = first; seed < first + count && failed < 3; seed++) {
-        if (holds(seed, off, NULL, 0, stdout))
+        const uint32_t own_off = repeats ? random_repeats_off(seed, off) : off;
+        if (check(seed, own_off, NULL, 0, stdout))
             continue;
         failed++;
-        random_kernel_make(&kernel, seed, off, NULL, 0);
+        random_kernel_make(&kernel, seed, own_off, NULL, 0);
         keep(&kernel, seed, "");
         random_kernel_free(&kernel);
-        shrink(seed, off);
+        shrink(check, seed, own_off);
     }
-    if (!failed)
+    if (!failed && repeats)
+        failed = !tell_repeats(count, first);
+    else if (!failed)
         printf("%u random kernels, seeds %llu to %llu: probes tell what the log says\n", count,
                (unsigned long long)first, (unsigned long long)first + count - 1);
     return failed != 0;

@@ -45,7 +45,8 @@ endforeach()
 # 500 random kernels, in groups that can run in parallel, each in half of the ways (see random_main.c). With sanitizers,
 # which take ten times as long, only the first of each group run. Failing kernels stay in the build folder.
 add_executable(instrument_random instrument/random_main.c instrument/random_kernel.c
-    instrument/random_access.c instrument/random_flow.c instrument/random_forms.c instrument/random_shared.c)
+    instrument/random_access.c instrument/random_flow.c instrument/random_forms.c instrument/random_shared.c
+    instrument/random_impure.c instrument/random_repeats.c instrument/random_run.c)
 set_target_properties(instrument_random PROPERTIES
     OUTPUT_NAME random RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/instrument)
 target_link_libraries(instrument_random PRIVATE instrument_oracle)
@@ -59,6 +60,17 @@ foreach(first RANGE 1 500 100)
         WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/tests/instrument)
     list(APPEND oracle_tests instrument.random_${first})
 endforeach()
+
+# Launches of such kernels, compared with each other. With 480 kernels or more, everything that keeps a kernel from
+# repeating itself must have been seen to do so.
+set(count 500)
+if(GLINT_SANITIZE)
+    set(count 50)
+endif()
+glint_test(instrument.random_repeats instrument_random --repeats ${count} 1)
+set_tests_properties(instrument.random_repeats PROPERTIES
+    WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/tests/instrument)
+list(APPEND oracle_tests instrument.random_repeats)
 
 # On aarch64 the leak check takes seconds per process, and each kernel runs in its own process.
 list(APPEND oracle_tests instrument.accessed instrument.banks instrument.bulk instrument.clusters instrument.counters

@@ -99,7 +99,7 @@ static uint32_t element_bytes_of(const struct reader *reader, const struct launc
 }
 
 // Returns how many elements form one candidate for the hottest ranges: as many as the largest range
-// that the profile reports for this object.
+// that the profile reports for this object, or one like it at its place.
 static uint64_t piece_of(const struct reader *reader, const struct row *of)
 {
     uint64_t piece = 1;
@@ -107,8 +107,8 @@ static uint64_t piece_of(const struct reader *reader, const struct row *of)
         const struct launch *other = &reader->other->launches.items[i];
         for (size_t k = 0; k < other->rows.count; k++) {
             const struct row *row = &other->rows.items[k];
-            for (unsigned n = 0;
-                 row->address == of->address && row->bytes == of->bytes && n < PROFILE_HOT_RANGES;
+            for (unsigned n = 0; row->address == of->address && row->bytes == of->bytes &&
+                                 row->element_bytes == of->element_bytes && n < PROFILE_HOT_RANGES;
                  n++) {
                 if (row->counts.hottest[n].elements > piece)
                     piece = row->counts.hottest[n].elements;
