@@ -3,6 +3,10 @@
 //
 //   sampled            all of them
 //   sampled threads    two threads launch one kernel on two streams
+//   sampled cupti WHEN LIBRARY   loads a library like CUPTI first, and calls a function of it that
+//                      needs the driver never, at the start (before cuInit), between launches
+//                      (middle), or while another thread launches (beside)
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -179,10 +183,57 @@ static void *launch_many(void *context)
     return (void *)(uintptr_t)wrong;
 }
 
+static void *cupti;
+
+static void load_cupti(const char *path)
+{
+    int (*get_version)(uint32_t * version);
+    uint32_t version = 0;
+    cupti = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    get_version = cupti ? (__typeof__(get_version))dlsym(cupti, "cuptiGetVersion") : NULL;
+    if (!get_version || get_version(&version) != 0)
+        exit(1);
+    printf("version %u\n", version);
+}
+
+static void use_cupti(void)
+{
+    int (*subscribe)(void **subscriber, void *called, void *userdata);
+    void *subscriber;
+    subscribe = (__typeof__(subscribe))dlsym(cupti, "cuptiSubscribe");
+    printf("cuptiSubscribe returns %d\n", subscribe ? subscribe(&subscriber, NULL, NULL) : -1);
+}
+
+static void launch_with_cupti(const char *when, CUcontext context)
+{
+    CUdeviceptr a = make();
+    CUfunction function = get(module, "generic");
+    for (int i = 0; i < 10; i++) {
+        pthread_t thread;
+        void *wrong;
+        if (i == 5 && strcmp(when, "middle") == 0)
+            use_cupti();
+        if (i == 5 && strcmp(when, "beside") == 0) {
+            pthread_create(&thread, NULL, launch_many, context);
+            use_cupti();
+            pthread_join(thread, &wrong);
+            printf("%u wrong\n", (unsigned)(uintptr_t)wrong);
+        }
+        launch(function, 1, NULL, (void *[]){&a});
+        TRY(cuCtxSynchronize());
+    }
+    show("generic", a);
+}
+
 int main(int argc, char **argv)
 {
     CUdevice device;
     CUcontext context;
+    const char *when = argc == 4 && strcmp(argv[1], "cupti") == 0 ? argv[2] : NULL;
+    if (when)
+        load_cupti(argv[3]);
+    if (when && strcmp(when, "start") == 0)
+        use_cupti();
     TRY(cuInit(0));
     TRY(cuDeviceGet(&device, 0));
     TRY(cuDevicePrimaryCtxRetain(&context, device));
@@ -198,6 +249,9 @@ int main(int argc, char **argv)
         printf("%u wrong\n", (unsigned)((uintptr_t)wrong[0] + (uintptr_t)wrong[1]));
         return 0;
     }
-    launch_all();
+    if (when)
+        launch_with_cupti(when, context);
+    else
+        launch_all();
     return 0;
 }

@@ -21,8 +21,14 @@ static struct {
     CUresult (*module_of)(CUmodule *module, CUfunction function);
     const void *patch;
     CUmodule asked[MOST], patched[MOST];
-    unsigned asked_count, patched_count;
+    unsigned asked_count, patched_count, subscribers;
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+// For the stand-in for CUPTI.
+unsigned fake_subscribers(void)
+{
+    return __atomic_load_n(&fake.subscribers, __ATOMIC_SEQ_CST);
+}
 
 static bool fails(const char *word)
 {
@@ -53,13 +59,17 @@ int sanitizerSubscribe(Sanitizer_SubscriberHandle *subscriber, Sanitizer_Callbac
     if (fails("subscribe") || !find || !fake.module_of || find(&table, &id) != CUDA_SUCCESS)
         return FAILURE;
     fake.sim = table;
+    __atomic_fetch_add(&fake.subscribers, 1, __ATOMIC_SEQ_CST);
     *subscriber = (Sanitizer_SubscriberHandle)(void *)&fake;
     return SANITIZER_SUCCESS;
 }
 
 int sanitizerUnsubscribe(Sanitizer_SubscriberHandle subscriber)
 {
-    return subscriber == (Sanitizer_SubscriberHandle)(void *)&fake ? SANITIZER_SUCCESS : FAILURE;
+    if (subscriber != (Sanitizer_SubscriberHandle)(void *)&fake || !fake_subscribers())
+        return FAILURE;
+    __atomic_fetch_sub(&fake.subscribers, 1, __ATOMIC_SEQ_CST);
+    return SANITIZER_SUCCESS;
 }
 
 int sanitizerAddPatches(const void *image, CUcontext context)
@@ -100,6 +110,8 @@ static void access_patch(void *table, uint64_t address, uint32_t bytes, bool rea
 int sanitizerSetCallbackData(CUfunction function, const void *userdata)
 {
     CUmodule module = NULL;
+    if (!fake_subscribers())
+        abort(); // it was given up
     if (fails("data") || fake.module_of(&module, function) != CUDA_SUCCESS)
         return FAILURE;
     pthread_mutex_lock(&fake.lock);

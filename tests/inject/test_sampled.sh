@@ -126,9 +126,9 @@ GLINT_SANITIZER=$work/none record "" --sample-native 1
 refused "cannot be loaded"
 CUDA_INJECTION64_PATH=$work/none GLINT_SANITIZER=$library record "" --sample-native 1
 refused "another tool follows CUDA in this process (CUDA_INJECTION64_PATH)"
-cp "$library" libcupti.so.13
-LD_PRELOAD=$work/libcupti.so.13 GLINT_SANITIZER=$library record "" --sample-native 1
-refused "(libcupti.so)"
+cp "$library" libnvperf_host.so
+LD_PRELOAD=$work/libnvperf_host.so GLINT_SANITIZER=$library record "" --sample-native 1
+refused "(libnvperf_host.so)"
 GLINT_SANITIZER=$library record "" --sample-native 1 --gpu-times off
 refused "unknown without GPU times"
 GLINT_SANITIZER=$library record "" # the option is not given

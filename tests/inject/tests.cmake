@@ -137,6 +137,16 @@ target_compile_options(inject_sanitizer PRIVATE -fno-sanitize=all -Wno-missing-p
 target_link_options(inject_sanitizer PRIVATE -fno-sanitize=all)
 target_link_libraries(inject_sanitizer PRIVATE ${CMAKE_DL_LIBS})
 
+# Stand-ins for CUPTI. The test gives them its name.
+foreach(name IN ITEMS cupti cupti_hidden)
+    add_library(inject_${name} MODULE inject/${name}.c)
+    set_target_properties(inject_${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject
+        C_VISIBILITY_PRESET default)
+    target_compile_options(inject_${name} PRIVATE -fno-sanitize=all -Wno-missing-prototypes)
+    target_link_options(inject_${name} PRIVATE -fno-sanitize=all)
+    target_link_libraries(inject_${name} PRIVATE ${CMAKE_DL_LIBS})
+endforeach()
+
 add_executable(inject_doors inject/doors.c)
 set_target_properties(inject_doors PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/inject)
 add_library(inject_next SHARED inject/next.c)
@@ -293,6 +303,8 @@ inject_test(probes.ranged test_ranged.sh $<TARGET_FILE:inject_ranged>)
 inject_test(probes.older test_older.sh $<TARGET_FILE:inject_older> $<TARGET_FILE_DIR:inject_older_driver>)
 inject_test(probes.compiled test_compiled.sh $<TARGET_FILE:inject_compiled> ${CMAKE_CURRENT_SOURCE_DIR}/inject/compiled.ptx)
 inject_test(sampled test_sampled.sh $<TARGET_FILE:inject_sampled> $<TARGET_FILE:inject_sanitizer>)
+inject_test(sampled_cupti test_sampled_cupti.sh $<TARGET_FILE:inject_sampled> $<TARGET_FILE:inject_sanitizer>
+    $<TARGET_FILE:inject_cupti> $<TARGET_FILE:inject_cupti_hidden>)
 inject_test(probes.room test_room.sh $<TARGET_FILE:inject_room>)
 inject_test(probes.cache test_cache.sh $<TARGET_FILE:inject_probed>)
 inject_test(records.waited test_records.sh waited $<TARGET_FILE:inject_waited>)

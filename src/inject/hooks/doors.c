@@ -18,6 +18,7 @@
 #include "asked.h"
 #include "inject/guard/readers.h"
 #include "inject/guard/state.h"
+#include "inject/sampled/tools.h"
 #include "inject/util/entry.h"
 #include "plan/plan.h"
 
@@ -133,11 +134,15 @@ static void look_up(void *handle, const char *name)
 }
 
 // Returns where the call of dlsym continues.
-__attribute__((used)) void *hooks_choose_dlsym(void *handle, const char *name);
-void *hooks_choose_dlsym(void *handle, const char *name)
+__attribute__((used)) void *hooks_choose_dlsym(void *handle, const char *name, const void *unused,
+                                               const void *caller);
+void *hooks_choose_dlsym(void *handle, const char *name, const void *unused, const void *caller)
 {
     int error = errno;
+    (void)unused;
     guard_readers_thread_is_back();
+    if (name && core_is_wanted())
+        sampled_looked_up(name, caller);
     int choice = answer(handle, name);
     if (choice == ANSWER_PASS)
         look_up(handle, name);

@@ -23,6 +23,7 @@
 #include "mark.h"
 #include "sampled.h"
 #include "state.h"
+#include "tools.h"
 
 #define SAME(one, other, member)                                                   \
     _Static_assert(offsetof(struct one, member) == offsetof(struct other, member), \
@@ -135,10 +136,13 @@ static struct shadow_ticket *enter(const struct core_call *call, struct sampled_
     if (!ticket)
         return NULL;
     const void *table = (const void *)(uintptr_t)context.table; // NOLINT(performance-no-int-to-ptr)
-    if (sampled_state.library.SetCallbackData(sampled->function, table) == SANITIZER_SUCCESS)
-        return ticket;
+    if (sampled_enter()) {                                      // until the launch is made
+        if (sampled_state.library.SetCallbackData(sampled->function, table) == SANITIZER_SUCCESS)
+            return ticket;
+        sampled_leave();
+        sampled_stop("the Sanitizer API does not take data for a launch");
+    }
     shadow_launched(ticket, call->number, false);
-    sampled_stop("the Sanitizer API does not take data for a launch");
     return NULL;
 }
 
@@ -177,6 +181,7 @@ CUfunction sampled_launch_begin(struct sampled_launch *launch, struct core_call 
 
 void sampled_launch_made(struct sampled_launch *launch, struct core_call *call, CUresult result)
 {
+    sampled_leave();
     if (result == CUDA_SUCCESS) {
         call->sampled = launch;
         call->timing.sampled = true;

@@ -17,6 +17,7 @@
 #include "inject/util/globals.h"
 #include "sampled.h"
 #include "state.h"
+#include "tools.h"
 
 enum { IMAGE_MOST_BYTES = 64 << 20 }; // of one that glint keeps for the program
 
@@ -265,7 +266,10 @@ void sampled_prepare(const void *handle, struct core_context *context)
     }
     if (util_mutex_trylock(&sampled_state.loading, RANK_COPIES))
         return; // the kernel may be asked for again
-    make(kernel, context);
+    if (sampled_enter()) {
+        make(kernel, context);
+        sampled_leave();
+    }
     util_mutex_unlock(&sampled_state.loading, RANK_COPIES);
 }
 

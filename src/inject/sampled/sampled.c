@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The settings of sampled launches, and what keeps them off.
+// The settings of sampled launches, and what they need.
 #include "sampled.h"
 
 #include <fcntl.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +10,9 @@
 #include <unistd.h>
 
 #include "budget.h"
-#include "inject/util/environment.h"
 #include "inject/util/settings.h"
 #include "state.h"
+#include "tools.h"
 
 struct sampled_state sampled_state;
 
@@ -29,43 +28,6 @@ void sampled_stop(const char *why)
         return;
     snprintf(text, sizeof(text), "no launches are sampled from here on: %.300s", why);
     core_note(EVENT_WARNING, text);
-}
-
-// --- Other tools ---------------------------------------------------------------------------------
-
-// Parts of the names of libraries by which tools follow CUDA: CUPTI, Compute Sanitizer, Nsight.
-static const char *const tools[] = {
-    "libcupti.so",       "libsanitizer-collection", "libInterceptorInjection", "libTreeLauncher",
-    "libToolsInjection", "libcuda-injection",       "libnvperf_host.so",
-};
-
-static int look_for_tool(struct dl_phdr_info *info, size_t bytes, void *user)
-{
-    const char **found = user;
-    (void)bytes;
-    for (size_t i = 0; info->dlpi_name && i < sizeof(tools) / sizeof(tools[0]); i++) {
-        const char *name = strrchr(info->dlpi_name, '/');
-        if (strstr(name ? name : info->dlpi_name, tools[i]))
-            *found = tools[i];
-    }
-    return *found != NULL;
-}
-
-const char *sampled_conflict(void)
-{
-    static const char *const variables[] = {"CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH",
-                                            "NV_SANITIZER_INJECTION_PORT_BASE",
-                                            "NV_COMPUTE_PROFILER_PERFWORKS_DIR"};
-    char value[1024];
-    const char *found = NULL;
-    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
-        // glint record leads NVTX to its own library.
-        if (util_environment(variables[i], value, sizeof(value)) && value[0] &&
-            !strstr(value, "/libglint.so"))
-            return variables[i];
-    }
-    dl_iterate_phdr(look_for_tool, &found);
-    return found;
 }
 
 // --- The start -----------------------------------------------------------------------------------
@@ -130,8 +92,13 @@ static bool prepare(bool simulated)
         refuse("this glint was built without nvcc, which compiles the patch");
         return false;
     }
-    const char *failed =
-        subscribed.subscriber ? NULL : sampled_library_open(&subscribed, library, why, sizeof(why));
+    const char *failed = "the program uses CUPTI";
+    if (sampled_enter()) {
+        failed = subscribed.subscriber
+                     ? NULL
+                     : sampled_library_open(&subscribed, library, why, sizeof(why));
+        sampled_leave();
+    }
     sampled_state.library = subscribed;
     if (!failed)
         return true;
@@ -144,6 +111,7 @@ static bool prepare(bool simulated)
 static bool start(const struct core_driver *driver)
 {
     memset(&sampled_state, 0, sizeof(sampled_state));
+    sampled_begin_anew();
     sampled_state.every = number_of(EVENT_SAMPLE_NATIVE_VARIABLE, 0);
     sampled_state.percent = number_of(EVENT_BUDGET_VARIABLE, SAMPLED_BUDGET_PERCENT);
     if (!sampled_state.every || !probe_state)
@@ -154,7 +122,7 @@ static bool start(const struct core_driver *driver)
     return sampled_state.on;
 }
 
-static void finish(void)
+void sampled_unsubscribe(void)
 {
     sampled_library_close(&subscribed);
 }
@@ -162,7 +130,7 @@ static void finish(void)
 const struct inject_layer sampled_layer = {
     .name = "sampled",
     .start = start,
-    .finish = finish,
+    .finish = sampled_unsubscribe,
     .after = sampled_call_end,
     .context_gone = sampled_context_gone,
     .module_ended = sampled_module_ended,

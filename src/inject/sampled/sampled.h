@@ -4,6 +4,7 @@
 // others run the program's own code. This layer takes part if GLINT_SAMPLE_NATIVE asks for it.
 //
 //   sampled.c  the settings, and the layer
+//   tools.c    other tools, such as CUPTI, to which it gives way
 //   library.c  the Sanitizer API
 //   modules.c  images of modules, and patched second copies of them
 //   launch.c   which launches are sampled

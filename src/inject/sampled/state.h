@@ -62,8 +62,8 @@ extern struct sampled_state sampled_state;
 
 // Samples no more launches, and notes why, once.
 void sampled_stop(const char *why);
-// Returns why the Sanitizer API must not be used in this process; NULL: nothing is known.
-const char *sampled_conflict(void);
+// Gives up the subscription to the Sanitizer API, if there is one. Nobody uses it.
+void sampled_unsubscribe(void);
 // Returns the kernel's patched function in the context; NULL: it has none. Both without the lock.
 struct sampled_kernel *sampled_kernel_in(const struct probe_kernel *kernel,
                                          const struct core_context *context);

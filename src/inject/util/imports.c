@@ -93,6 +93,23 @@ static bool is_within(const struct dl_phdr_info *info, uint64_t address, uint32_
     return false;
 }
 
+bool util_imports_calls(const struct dl_phdr_info *info, const char *function)
+{
+    const struct tables tables = tables_of(info);
+    for (size_t i = 0; tables.symbols && tables.strings && tables.calls && i < tables.count; i++) {
+        const uint64_t call = tables.calls[i].r_info;
+        if (ELF64_R_TYPE(call) == JUMP_SLOT &&
+            strcmp(tables.strings + tables.symbols[ELF64_R_SYM(call)].st_name, function) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool util_imports_has_code(const struct dl_phdr_info *info, const void *address)
+{
+    return is_within(info, (uint64_t)(uintptr_t)address, PF_X);
+}
+
 // --- Exchange ------------------------------------------------------------------------------------
 
 static uint64_t page_bytes(void)

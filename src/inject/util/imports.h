@@ -7,6 +7,7 @@
 #ifndef GLINT_INJECT_UTIL_IMPORTS_H
 #define GLINT_INJECT_UTIL_IMPORTS_H
 
+#include <link.h>
 #include <stdbool.h>
 
 #include "base/base.h"
@@ -35,5 +36,11 @@ struct util_imports {
 // left to a later call, and a table that cannot be written, or whose entry is not understood, is
 // left as it is. Takes the loader's lock. Keeps errno.
 void util_imports_redirect(struct util_imports *imports);
+
+// For callbacks of dl_iterate_phdr: returns whether the object calls the function, of whatever
+// library, by its table of calls.
+bool util_imports_calls(const struct dl_phdr_info *info, const char *function);
+// Returns whether the address lies in the object's code.
+bool util_imports_has_code(const struct dl_phdr_info *info, const void *address);
 
 #endif
