@@ -214,6 +214,8 @@ bool cli_watching_take_option(struct cli_watching_request *request, const struct
         return take_names(option->name, argument, &request->no_probes);
     if (strcmp(option->name, "sample") == 0)
         return take_sample(option->name, argument, &request->sample);
+    if (strcmp(option->name, "launches") == 0)
+        return take_sample(option->name, argument, &request->launches);
     if (strcmp(option->name, "sample-native") == 0)
         return take_sample(option->name, argument, &request->sample_native);
     if (strcmp(option->name, "capture-range") == 0)
@@ -332,6 +334,9 @@ bool cli_watching_prepare(struct cli_watching_request *request)
              (unsigned long long)request->max_shadow_bytes);
     snprintf(request->native_text, sizeof(request->native_text), "%llu",
              (unsigned long long)request->sample_native);
+    snprintf(request->launches_text, sizeof(request->launches_text), "%llu",
+             (unsigned long long)request->launches);
+    const char *launches = request->launches ? request->launches_text : NULL;
     const char *native = request->sample_native ? request->native_text : NULL;
     const char *sample = request->sample ? request->sample_text : NULL;
     const char *max_shadow = request->max_shadow_bytes ? request->max_shadow_text : NULL;
@@ -339,7 +344,8 @@ bool cli_watching_prepare(struct cli_watching_request *request)
                 set(EVENT_KERNELS_VARIABLE, request->kernels) &&
                 set(EVENT_NO_PROBES_VARIABLE, request->no_probes) &&
                 set(EVENT_CAPTURE_VARIABLE, request->capture_range) &&
-                set(EVENT_SAMPLE_VARIABLE, sample) && set(EVENT_MAX_SHADOW_VARIABLE, max_shadow) &&
+                set(EVENT_SAMPLE_VARIABLE, sample) && set(EVENT_LAUNCHES_VARIABLE, launches) &&
+                set(EVENT_MAX_SHADOW_VARIABLE, max_shadow) &&
                 set(EVENT_MAPS_VARIABLE, maps ? "1" : NULL) && set_native(request) &&
                 set(EVENT_SYNC_TRACKING_VARIABLE, tracking_value(request->sync_tracking)) &&
                 set(EVENT_PROTECT_VARIABLE, request->protects ? "1" : NULL) &&
@@ -351,6 +357,7 @@ bool cli_watching_prepare(struct cli_watching_request *request)
     add_setting(request, "kernels", request->kernels);
     add_setting(request, "no_probes", request->no_probes);
     add_setting(request, "sample", sample);
+    add_setting(request, "launches", launches);
     add_setting(request, "sample_native", native);
     add_setting(request, "capture_range", request->capture_range);
     add_setting(request, "max_shadow_bytes", max_shadow);

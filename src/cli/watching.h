@@ -9,7 +9,7 @@
 #include "profile/profile.h"
 #include "record/record.h"
 
-enum { CLI_WATCHING_SETTINGS = 11 };
+enum { CLI_WATCHING_SETTINGS = 12 };
 
 // Initialize with {0}.
 struct cli_watching_request {
@@ -18,6 +18,7 @@ struct cli_watching_request {
     const char *kernels;          // a regular expression; NULL: all
     const char *no_probes;        // the same; NULL: none
     uint64_t sample;              // watch every Nth launch of a kernel; 0: not given
+    uint64_t launches;            // watch so many that are alike; 0: not given
     uint64_t sample_native;       // sample the first and every Nth one without probes; the same
     const char *capture_range;    // NULL: not given
     struct event_capture capture; // what it means
@@ -32,7 +33,8 @@ struct cli_watching_request {
     // For the profile; filled by cli_watching_prepare.
     struct profile_setting settings[CLI_WATCHING_SETTINGS];
     uint32_t setting_count;
-    char analyses_text[64], sample_text[24], native_text[24], max_shadow_text[24];
+    char analyses_text[64], sample_text[24], launches_text[24], native_text[24],
+        max_shadow_text[24];
 };
 
 // Rows for a verb's table of options, and the function that takes them, which returns false after a
@@ -47,6 +49,8 @@ struct cli_watching_request {
         {0, "no-probes", "REGEX",                                                                  \
          "no probes in kernels whose name matches: only what they are passed is known"},           \
         {'s', "sample", "N", "watch only every Nth launch of a kernel"},                           \
+        {0, "launches", "N",                                                                       \
+         "watch only the first N launches of a kernel with equal arguments and sizes (see docs)"}, \
         {0, "sample-native", "N",                                                                  \
          "see what every Nth launch of a kernel without probes accesses (see docs)"},              \
         {0, "capture-range", "RANGE",                                                              \

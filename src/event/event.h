@@ -613,6 +613,8 @@ const char *event_kind_name(enum event_kind kind); // for people: "call"
 #define EVENT_NO_PROBES_VARIABLE     "GLINT_NO_PROBES"
 // Which launches of a kernel: every Nth.
 #define EVENT_SAMPLE_VARIABLE        "GLINT_SAMPLE"
+// How many launches that are alike are watched.
+#define EVENT_LAUNCHES_VARIABLE      "GLINT_LAUNCHES"
 // Which launches of a kernel without probes run patched code: the first and every Nth; the library
 // of the Sanitizer API that patches it, and the patch, by their paths; and how much GPU time that
 // may take, as a percentage of that of other launches, to test it without a limit (100; default

@@ -42,6 +42,7 @@ static inline void prepare(struct core_call *call, enum core_hook hook,
     call->before.known = call->after.known = false;
     call->probe = NULL;
     call->sampled = NULL;
+    call->alike = NULL;
     call->refused = CUDA_SUCCESS;
     call->flies = false;
     call->replays = NULL;

@@ -57,9 +57,11 @@ struct core_call {
     uint64_t host_calls;            // of a synchronization: host functions that streams had by then
     struct probe_launch *probe;     // of a watched launch
     struct sampled_launch *sampled; // of a sampled launch
-    struct probe_exec *replays;     // of a graph launch with watched kernels
-    uint64_t hosts;                 // of a synchronization: see correct/wait/owed.c
-    uint64_t signals;               // signals that the thread had blocked, if it holds_signals
+    // Of a launch that need not be watched: see probe/alike.h; owned by the probes' layer.
+    struct probe_passed_objects *alike;
+    struct probe_exec *replays; // of a graph launch with watched kernels
+    uint64_t hosts;             // of a synchronization: see correct/wait/owed.c
+    uint64_t signals;           // signals that the thread had blocked, if it holds_signals
     bool holds_signals;
     CUresult refused; // not CUDA_SUCCESS: a layer refuses the call, and the driver is not called
     bool flies;       // see correct/memory/back.h

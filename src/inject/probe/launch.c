@@ -9,10 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alike.h"
 #include "fit.h"
 #include "graph.h"
 #include "inject/core/details.h"
 #include "inject/shadow/turns.h"
+#include "passed.h"
 #include "spare.h"
 
 enum { COLLECT_EACH = 64 }; // watched launches, if nothing waits
@@ -91,6 +93,12 @@ static void begin(struct probe_launch *launch, struct core_call *call, struct pr
             .facts = probe_state->facts,
         };
         shadow_aim(&about, launch->params->roots);
+        about.alike = probe_alike_of(kernel, call->current, &asked, launch->params);
+        call->alike = probe_alike_known(about.alike, kernel, launch->params);
+        if (call->alike) {
+            free(launch->params);
+            return;
+        }
         about.turn = shadow_take_turn(&about);
         // Whether all blocks run at once is only known of the other clone.
         about.may_repeat = asked.cluster[0] * asked.cluster[1] * asked.cluster[2] <= 1;
@@ -228,6 +236,8 @@ static void look_at_contents(const struct core_call *call)
 void probe_call_end(struct core_call *call)
 {
     bool many = false;
+    free(call->alike);
+    call->alike = NULL;
     if (probe_state->facts & INSTRUMENT_VALUES)
         look_at_contents(call);
     if (call->probe) {

@@ -91,10 +91,40 @@ bool probe_passed_find(const void *function, void **pointers, void **extra,
     return known && !passing.unknown;
 }
 
+bool probe_passed_by(const struct probe_kernel *kernel, const struct probe_params *params,
+                     struct probe_passed_objects *objects)
+{
+    const struct instrument_kernel *about = kernel->about;
+    struct passed_words passing;
+    if (hides_in_textures())
+        return false;
+    begin(&passing, NULL, 0);
+    for (uint32_t i = 0; i < about->param_count; i++)
+        pass_value(&passing, params->values + about->params[i].offset, about->params[i].bytes);
+    for (uint32_t i = 0; i < about->root_count; i++) {
+        pass_word(&passing, params->given[i]);
+        pass_word(&passing, params->roots[i]);
+    }
+    *objects = passing.objects;
+    return !passing.unknown;
+}
+
+static void record(struct core_call *call, const struct probe_passed_objects *objects)
+{
+    for (uint32_t i = 0; i < objects->count; i++)
+        core_object_accessed(call->number, 0, objects->numbers[i],
+                             EVENT_ACCESS_READ | EVENT_ACCESS_WRITTEN | EVENT_ACCESS_PASSED, true);
+    call->detail.launch.flags |= EVENT_LAUNCH_PASSED;
+}
+
 void probe_passed_launch(struct core_call *call, const void *function, void **pointers,
                          void **extra)
 {
     struct passed_words passing;
+    if (call->alike) {
+        record(call, call->alike);
+        return;
+    }
     if (call->flags & EVENT_CALL_CAPTURED || !is_passed(function) || hides_in_textures())
         return;
     begin(&passing, call, 0);

@@ -6,8 +6,9 @@
 
 #include "kernel.h"
 
-// Records which objects the arguments of a launch point into, if the kernel has no probes. The
-// driver has accepted the launch, and its record follows.
+// Records which objects the arguments of a launch point into, if the kernel has no probes, or the
+// launch is like others that were watched (call->alike). The driver has accepted the launch, and
+// its record follows.
 void probe_passed_launch(struct core_call *call, const void *function, void **pointers,
                          void **extra);
 
@@ -20,6 +21,11 @@ struct probe_passed_objects {
 // as far as its arguments tell. The launch's shape must be possible (core/params.h).
 bool probe_passed_find(const void *function, void **pointers, void **extra,
                        struct probe_passed_objects *objects);
+
+// The same for a kernel with probes, which is known better: objects in which its accesses are
+// expected, and its variables, are among them.
+bool probe_passed_by(const struct probe_kernel *kernel, const struct probe_params *params,
+                     struct probe_passed_objects *objects);
 
 // What nodes of an executable graph pass to kernels without probes: each word that may be an
 // address. Initialize with {0}. One thread at a time.

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "alike.h"
 #include "cache.h"
 #include "inject/shadow/shadow.h"
 #include "inject/util/plain_name.h"
@@ -72,6 +73,9 @@ static bool start(const struct core_driver *driver)
     }
     probes->facts = (uint32_t)facts; // EVENT_PROBE_* and INSTRUMENT_* are made of one list
     probes->sample = sample && sample <= UINT32_MAX ? (uint32_t)sample : 1;
+    const uint64_t alike = number_of(EVENT_LAUNCHES_VARIABLE, 0);
+    probes->most_alike = alike <= UINT32_MAX ? (uint32_t)alike : 0;
+    atomic_store(&probes->passes, probes->most_alike != 0);
     pthread_mutex_init(&probes->lock, NULL);
     probes->cache = probe_cache_folder();
     if (probes->facts & INSTRUMENT_VALUES)
@@ -123,11 +127,17 @@ static void kernel_dropped(void *kept)
     probe_kernel_drop(kept);
 }
 
+static void finish(void)
+{
+    shadow_finish();
+    probe_alike_tell();
+}
+
 // Shadow memory has no layer: it gets events through this one, its only user.
 const struct inject_layer probe_layer = {
     .name = "probes",
     .start = start,
-    .finish = shadow_finish,
+    .finish = finish,
     .waits = probe_call_waits,
     .after = probe_call_end,
     .object_ended = shadow_object_ended,

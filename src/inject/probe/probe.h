@@ -16,6 +16,7 @@
 //   launch.c  launches
 //   graph.c   kernels that executable graphs launch, with exec_nodes.c and exec_launch.c
 //   passed.c  kernels without probes, which are known by their arguments
+//   alike.c   launches without probes because others like them were watched
 //   cache.c   results of earlier runs
 #ifndef GLINT_INJECT_PROBE_PROBE_H
 #define GLINT_INJECT_PROBE_PROBE_H
@@ -39,6 +40,7 @@ struct probe_state {
     uint32_t facts;              // enum instrument_facts
     uint32_t word_ways;          // as in struct instrument_request
     uint32_t sample;             // every Nth launch of a kernel is watched
+    uint32_t most_alike;         // see alike.h; 0: all launches are watched
     struct probe_names kernels;  // that are watched
     struct probe_names excluded; // of these, those that have no probes
     char *cache;                 // the folder of rewritten modules; NULL: none
@@ -48,11 +50,13 @@ struct probe_state {
     _Atomic bool waits;          // a kernel that may wait for other blocks was launched
     _Atomic bool passes;         // some kernels may be known by their arguments alone
     _Atomic uint64_t nearby_ns;  // what searches of nearby.c have taken
+    _Atomic uint64_t left_out;   // launches that need not be watched: see alike.h
     pthread_mutex_t lock;        // protects all below; the driver is not called under it
     struct base_map modules;     // number of a module to struct probe_module
     struct probe_text *texts;    // all of them
     struct base_map links;       // CUlinkState to struct probe_link
     struct probe_linked *linked; // images that were linked from rewritten texts
+    struct base_map alike;       // see alike.c
     struct base_map execs;       // CUgraphExec to struct probe_exec
     struct base_map graphs;      // CUgraph to struct probe_graph, from which those were made
 };

@@ -38,6 +38,7 @@ struct shadow_ticket *shadow_ticket_make(struct shadow *shadow, const struct sha
     ticket->dynamic_bytes = launch->dynamic_bytes;
     ticket->tags = launch->tags;
     ticket->turn = launch->turn;
+    ticket->alike = launch->alike;
     if (launch->flying) {
         const size_t bytes = launch->passed_count * sizeof(*launch->passed);
         ticket->passed = malloc(bytes ? bytes : 1);

@@ -216,8 +216,9 @@ struct shadow_ticket {
     struct shadow_trace *trace;   // cache: see trace.h; NULL: the launch is not traced
     uint64_t *passed;             // as in struct shadow_launch; owned
     uint32_t passed_count;
-    bool muted;               // nothing of it is recorded
-    _Atomic uint32_t *flying; // the same; NULL: it is not sampled
+    bool muted;                 // nothing of it is recorded
+    _Atomic uint32_t *flying;   // the same; NULL: it is not sampled
+    struct shadow_alike *alike; // the same
     uint32_t root_count;
     struct shadow_root roots[];
 };

@@ -120,8 +120,8 @@ void shadow_launched(struct shadow_ticket *ticket, uint64_t call, bool launched)
     } else if (launched) {
         shadow_batch_add(lane->open, ticket);
         // glint does not see when a foreign stream is destroyed. The next sampled launch of the
-        // kernel waits for the results of this one.
-        if (ticket->stream->foreign || ticket->flying)
+        // kernel waits for the results of this one, and launches like it are watched until then.
+        if (ticket->stream->foreign || ticket->flying || ticket->alike)
             shadow_lane_close(lane, lane->stream->handle);
     } else {
         shadow_ticket_free(ticket);

@@ -44,6 +44,12 @@ struct shadow_writing {
     struct shadow_constant constant; // that it writes; no bytes: not one
 };
 
+// Launches that are alike, as far as it is recorded what they accessed.
+struct shadow_alike {
+    _Atomic uint32_t within; // how many accessed nothing but objects of their roots
+    _Atomic bool beyond;     // one accessed others, or it is unknown what it accessed
+};
+
 struct shadow_launch {
     struct core_stream *stream;             // its context is current
     const struct instrument_kernel *kernel; // stays unchanged until the process ends
@@ -53,14 +59,15 @@ struct shadow_launch {
     const uint64_t *roots;
     const unsigned char *params; // the program's, as the kernel has them
     unsigned grid[3], block[3];
-    uint32_t dynamic_bytes; // shared memory of a block that the program asked for
-    uint32_t spare_word;    // bytes of spare shared memory for each word; 0: there is none
-    uint32_t tags;          // as in struct instrument_context; 0: there is no room for them
-    CUfunction original;    // the program's kernel; NULL: unknown
-    bool turn;              // shared, cache: to be traced, see turns.h
-    bool may_light;         // the second clone may run
-    bool may_repeat;        // it may be recognized as like an earlier launch
-    uint32_t facts;         // enum instrument_facts, of the clone
+    uint32_t dynamic_bytes;     // shared memory of a block that the program asked for
+    uint32_t spare_word;        // bytes of spare shared memory for each word; 0: there is none
+    uint32_t tags;              // as in struct instrument_context; 0: there is no room for them
+    CUfunction original;        // the program's kernel; NULL: unknown
+    bool turn;                  // shared, cache: to be traced, see turns.h
+    bool may_light;             // the second clone may run
+    bool may_repeat;            // it may be recognized as like an earlier launch
+    uint32_t facts;             // enum instrument_facts, of the clone
+    struct shadow_alike *alike; // gets what is recorded of it; lives forever; NULL: none
     // Of a sampled launch, which has no clone: the objects that its arguments point into. Its
     // records refine what is known by these; there is no EVENT_TOLD. NULL: it is none.
     const uint64_t *passed;

@@ -334,6 +334,29 @@ void shadow_put_told(uint64_t call, uint32_t node, uint32_t doubts)
     core_put(EVENT_TOLD, &record, sizeof(record), NULL, 0);
 }
 
+static bool is_of_root(const struct shadow_ticket *ticket, uint64_t object)
+{
+    bool found = !object;
+    for (uint32_t i = 0; i < ticket->root_count && !found; i++)
+        found = ticket->roots[i].object == object;
+    return found;
+}
+
+static void tell_alike(const struct shadow_ticket *ticket, const struct told_list *list)
+{
+    bool within = !list->doubts;
+    for (size_t i = 0; i < list->items.count; i++) {
+        const struct reported *reported = &list->items.items[i];
+        const bool touched =
+            reported->flags || reported->sums.elements || reported->bytes[0] || reported->bytes[1];
+        within &= !touched || is_of_root(ticket, reported->object);
+    }
+    if (within)
+        atomic_fetch_add(&ticket->alike->within, 1);
+    else
+        atomic_store(&ticket->alike->beyond, true);
+}
+
 static void tell_list(const struct shadow_ticket *ticket, struct told_list *list)
 {
     list->doubts |= ticket->doubts;
@@ -341,6 +364,8 @@ static void tell_list(const struct shadow_ticket *ticket, struct told_list *list
         core_no_memory();
         list->doubts |= 1u << EVENT_DOUBT_UNTOLD;
     }
+    if (ticket->alike)
+        tell_alike(ticket, list);
     const size_t count = list->items.count;
     struct reported *items = list->items.items;
     if (count)
