@@ -108,7 +108,9 @@ static void launch_all(void)
         TRY(cuCtxSynchronize());
     }
     for (size_t i = 0; i < sizeof(single) / sizeof(single[0]); i++) {
-        launch(get(module, single[i]), 2, NULL, (void *[]){&a});
+        // Two blocks would race, where they add to what they load.
+        const unsigned blocks = strcmp(single[i], "generic") == 0 ? 1 : 2;
+        launch(get(module, single[i]), blocks, NULL, (void *[]){&a});
         TRY(cuCtxSynchronize());
         show(single[i], a);
     }
