@@ -65,6 +65,9 @@ check "what is known" "arguments 1 1,arguments 1 1" "$(query "select a.known_by,
     join v_launches l on l.call = a.call where l.name = 'copy' and l.known_by = 'arguments'
     and l.call = (select min(call) from v_launches where known_by = 'arguments') order by object" |
     tr '\t' ' ' | paste -sd ,)"
+check "the variable" "probes 0 1,probes 0 1,arguments 1 1,arguments 1 1,arguments 1 1" "$(query "select a.known_by, read,
+    written from v_accesses a join v_launches l on l.call = a.call join v_objects o on o.number = a.object
+    where l.name = 'varied' and o.kind = 'global' order by l.call" | tr '\t' ' ' | paste -sd ,)"
 "$GLINT" report profile | grep -q "by arguments: 7" || { "$GLINT" report profile; exit 1; }
 
 # Without the option, and with one that is not reached, all are watched.
