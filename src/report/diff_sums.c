@@ -147,7 +147,8 @@ static void put_devices(const struct report_data *data, struct base_buf *out)
 
 bool report_diff_add_notes(struct report_diff *diff, const char *const names[2])
 {
-    static const char *const settings[] = {"analyses", "kernels", "sample", "capture_range"};
+    static const char *const settings[] = {"analyses", "kernels", "sample", "launches",
+                                           "capture_range"};
     const struct report_data *old = &diff->data[0], *new = &diff->data[1];
     struct base_buf devices[2] = {{0}}, text;
     put_devices(old, &devices[0]);
