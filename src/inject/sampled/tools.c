@@ -8,13 +8,14 @@
 // Nothing of CUPTI is called or replaced. Before that lookup returns, the subscription to the
 // Sanitizer API is given up, because CUPTI refuses work while there is one.
 //
-// Threads that use the Sanitizer API at that moment are not waited for: they may wait for the
-// program. The last of them gives the subscription up.
+// Threads that use the Sanitizer API at that moment, mostly to launch something, are waited for,
+// but not for long: they may wait for the program. The last of them gives the subscription up.
 #include "tools.h"
 
 #include <link.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 
 #include "inject/util/environment.h"
 #include "inject/util/imports.h"
@@ -28,6 +29,8 @@ static struct {
 } tools;
 
 #define CUPTI "libcupti.so"
+
+enum { LOOK_EACH_NS = 20000, WAIT_LOOKS = 5000 }; // a tenth of a second, and more on busy machines
 
 // --- The subscription ----------------------------------------------------------------------------
 
@@ -132,4 +135,6 @@ void sampled_looked_up(const char *name, const void *caller)
         sampled_stop("the program uses CUPTI now, as profilers do");
     if (!atomic_load(&tools.inside))
         give_up();
+    for (int i = 0; i < WAIT_LOOKS && !atomic_load(&tools.given); i++)
+        nanosleep(&(struct timespec){.tv_nsec = LOOK_EACH_NS}, NULL);
 }
