@@ -30,7 +30,9 @@ expect "rows applied" "$(ask 'SELECT count(*) FROM v_corrections WHERE applied')
 # Two copies at the start, one at the end, twenty synchronizations of each kind.
 expect "calls" "$(ask 'SELECT sum(applied + left_alone) BETWEEN 3 AND 43 FROM v_corrections')" 1
 
-sed "/$(basename "$program")\$/s/^image ../image 00/" "$work/plan" >"$work/other"
+# Another first digit of the build id, whatever it is.
+own="/$(basename "$program")\$/"
+sed -e "${own}s/^image 0/image %/" -e "${own}s/^image [^%]/image 0/" -e "${own}s/^image %/image 1/" "$work/plan" >"$work/other"
 record "$work/other"
 expect "rows of another build" "$(ask 'SELECT count(*) FROM v_corrections WHERE applied')" 0
 expect "notes" "$(ask "SELECT count(*) FROM v_notes WHERE text LIKE '%$(basename "$program") is a different build%'")" 1
