@@ -171,7 +171,7 @@ static void an_unset_callback_answers_no(void **state)
     start(true, "1", true);
     assert_true(core_layers_touched(0, 60));
     assert_false(core_layers_touched(100, 200));
-    assert_false(core_layers_free_memory());
+    assert_false(core_layers_free_memory(NULL));
     assert_string_equal(heard.text, "touched touched");
 }
 

@@ -45,6 +45,9 @@ static inline void prepare(struct core_call *call, enum core_hook hook,
     call->alike = NULL;
     call->refused = CUDA_SUCCESS;
     call->flies = false;
+    call->wanted_bytes = 0;
+    call->wanted_device = 0;
+    call->exec = NULL;
     call->replays = NULL;
     call->batch = false;
     call->timing = (struct core_timing){0};
@@ -210,12 +213,20 @@ void core_call_start(struct core_call *call)
     for (unsigned i = 0; i < core_state.layers.before_count; i++)
         core_state.layers.before[i](call);
     errno = call->error;
+    call->frees = atomic_load_explicit(&core_state.frees, memory_order_relaxed);
     call->start_ns = core_now_ns();
 }
 
-bool core_call_lacks_memory(CUresult result)
+bool core_call_lacks_memory(struct core_call *call, CUresult result)
 {
-    return __builtin_expect(result == CUDA_ERROR_OUT_OF_MEMORY, 0) && core_layers_free_memory();
+    if (__builtin_expect(result != CUDA_ERROR_OUT_OF_MEMORY, 1))
+        return false;
+    // Another thread may have freed some since the driver was called.
+    const bool freed = core_layers_free_memory(call);
+    const uint32_t frees = atomic_fetch_add(&core_state.frees, freed) + freed;
+    const bool again = frees != call->frees;
+    call->frees = frees;
+    return again;
 }
 
 // Returns whether the call may leave work on its stream. A copy or a fill may, even if its name

@@ -65,6 +65,10 @@ struct core_call {
     bool holds_signals;
     CUresult refused; // not CUDA_SUCCESS: a layer refuses the call, and the driver is not called
     bool flies;       // see correct/memory/back.h
+    uint64_t wanted_bytes;   // of an allocation: memory of the GPU that it needs; 0: unknown
+    uint32_t wanted_device;  // of which one, + 1; 0: that of `current`
+    uint32_t frees;          // core_state.frees before the driver was called
+    struct probe_exec *exec; // that the call has taken: see probe/graph.h
     struct core_timing timing;
     union core_call_detail {
         struct event_alloc alloc;
@@ -107,14 +111,17 @@ bool core_call_captured(const struct core_call *call);
     ((__typeof__(&(symbol)))(core_state.stands[HOOK_##symbol] ? core_state.stands[HOOK_##symbol] \
                                                               : core_driver_real(HOOK_##symbol)))
 
-// Calls the driver, and once more if it found no memory and a layer has freed some. Does not make a
+// Calls the driver, and again while it finds no memory and a layer has freed some. Does not make a
 // call that a layer has refused.
-bool core_call_lacks_memory(CUresult result);
-#define CALLED_WITH(call, result, called)                                            \
-    do {                                                                             \
-        (result) = (call).refused;                                                   \
-        if ((result) == CUDA_SUCCESS && core_call_lacks_memory((result) = (called))) \
-            (result) = (called);                                                     \
+bool core_call_lacks_memory(struct core_call *call, CUresult result);
+#define CALLED_WITH(call, result, called)                  \
+    do {                                                   \
+        (result) = (call).refused;                         \
+        if ((result) != CUDA_SUCCESS)                      \
+            break;                                         \
+        do                                                 \
+            (result) = (called);                           \
+        while (core_call_lacks_memory(&(call), (result))); \
     } while (0)
 
 #define HOOKED(symbol, params, args, stream, before, ...)                    \

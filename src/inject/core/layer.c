@@ -75,10 +75,10 @@ void core_layers_ended(void)
     }
 }
 
-bool core_layers_free_memory(void)
+bool core_layers_free_memory(struct core_call *call)
 {
     bool any = false;
-    ANY_OF(any, free_memory)
+    ANY_OF(any, free_memory, call)
     return any;
 }
 

@@ -43,8 +43,9 @@ struct inject_layer {
     // and its record is already in the ring.
     void (*before)(struct core_call *call);
     void (*after)(struct core_call *call);
-    // Called when the driver has found no memory. Returns true if the layer has freed some.
-    bool (*free_memory)(void);
+    // Called when the driver has found no memory for the call. Returns true if the layer has freed
+    // some, and the call is made again.
+    bool (*free_memory)(struct core_call *call);
 
     // An object has ended. Its memory may belong to another object from now on.
     void (*object_ended)(uint64_t object);
@@ -101,7 +102,7 @@ void core_layers_after_fork(void);
 void core_layers_forked(void);
 
 // Announce to all layers that take part.
-bool core_layers_free_memory(void);
+bool core_layers_free_memory(struct core_call *call);
 void core_layers_context_gone(struct core_context *context, uint64_t call);
 void core_layers_module_ended(uint32_t module);
 void core_layers_kernel_dropped(void *kept);

@@ -82,6 +82,7 @@ struct core_state {
     _Atomic uint64_t objects_untold; // numbers that were given out and have no record
     _Atomic uint32_t threads_made;
     _Atomic uint32_t captures;    // streams under capture, or about to be: no queries are allowed
+    _Atomic uint32_t frees;       // times that layers have freed memory for a call that found none
     _Atomic uint32_t asking[2];   // threads that are querying, by the turn in which they began
     _Atomic uint32_t turn;        // 0 or 1
     _Atomic bool linear_textures; // some texture reads or has read linear memory

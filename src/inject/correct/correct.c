@@ -366,8 +366,9 @@ static void after(struct core_call *call)
     correct_back_after(call);
 }
 
-static bool free_memory(void)
+static bool free_memory(struct core_call *call)
 {
+    (void)call;
     const bool backs = correct_back_give_back(), pools = correct_pool_give_back();
     return backs || pools;
 }

@@ -5,11 +5,14 @@
 // None of these hooks writes a record of the call.
 #include "inject/core/call.h"
 #include "inject/core/object_records.h"
+#include "inject/shadow/shadow.h"
 
 HOOKED(cuMemGetAddressRange_v2, (CUdeviceptr * start, size_t *bytes, CUdeviceptr address),
        (start, bytes, address), NO_STREAM, {}, {})
-HOOKED(cuMemGetInfo_v2, (size_t * free_bytes, size_t *total), (free_bytes, total), NO_STREAM, {},
-       {})
+HOOKED(cuMemGetInfo_v2, (size_t * free_bytes, size_t *total), (free_bytes, total), NO_STREAM, {}, {
+    if (result == CUDA_SUCCESS && free_bytes && call.current)
+        *free_bytes += shadow_held_bytes(call.current->device);
+})
 HOOKED(cuPointerGetAttribute, (void *data, CUpointer_attribute attribute, CUdeviceptr address),
        (data, attribute, address), NO_STREAM, {}, {})
 HOOKED(cuPointerGetAttributes,

@@ -12,8 +12,10 @@ static void made(struct core_call *call, const CUcontext *context, CUdevice devi
     collectives_look();
 }
 
-#define MADE(symbol, params, args) \
-    HOOKED(symbol, params, args, NO_STREAM, {}, { made(&call, pctx, dev); })
+#define MADE(symbol, params, args)                                                    \
+    HOOKED(                                                                           \
+        symbol, params, args, NO_STREAM, { call.wanted_device = (uint32_t)dev + 1; }, \
+        { made(&call, pctx, dev); })
 
 MADE(cuCtxCreate, (CUcontext * pctx, unsigned flags, CUdevice dev), (pctx, flags, dev))
 MADE(cuCtxCreate_v2, (CUcontext * pctx, unsigned flags, CUdevice dev), (pctx, flags, dev))
@@ -23,11 +25,14 @@ MADE(cuCtxCreate_v3,
 MADE(cuCtxCreate_v4, (CUcontext * pctx, CUctxCreateParams *params, unsigned flags, CUdevice dev),
      (pctx, params, flags, dev))
 
-HOOKED(cuDevicePrimaryCtxRetain, (CUcontext * pctx, CUdevice dev), (pctx, dev), NO_STREAM, {}, {
-    made(&call, pctx, dev);
-    if (result == CUDA_SUCCESS && call.context)
-        call.context->primary = true;
-})
+HOOKED(
+    cuDevicePrimaryCtxRetain, (CUcontext * pctx, CUdevice dev), (pctx, dev), NO_STREAM,
+    { call.wanted_device = (uint32_t)dev + 1; },
+    {
+        made(&call, pctx, dev);
+        if (result == CUDA_SUCCESS && call.context)
+            call.context->primary = true;
+    })
 
 // Announces the end of the context to other threads, which stop using it. context: as known before
 // the call, because it cannot be queried afterwards; NULL: unknown.
@@ -62,6 +67,9 @@ static void ended(const struct core_call *call)
 ENDED(cuCtxDestroy)
 ENDED(cuCtxDestroy_v2)
 ENDED(cuCtxDetach) // drops the reference that cuCtxAttach took
+
+// Heaps and stacks of kernels take memory, so glint may have to give some back (CALLED_WITH).
+HOOKED(cuCtxSetLimit, (CUlimit limit, size_t value), (limit, value), NO_STREAM, {}, {})
 
 static struct core_context *primary_of(CUdevice device)
 {

@@ -13,6 +13,12 @@
 
 // --- Executable graphs ---------------------------------------------------------------------------
 
+static void takes(struct core_call *call, CUgraphExec exec)
+{
+    if (probe_state)
+        probe_exec_take(call, exec);
+}
+
 static void graph_free(struct core_graph *graph)
 {
     if (graph)
@@ -193,8 +199,11 @@ static void destroyed(struct core_call *call, CUgraphExec exec)
     struct core_graph *graph = graph_locked(exec);
     base_map_remove(&core_state.graphs, (uint64_t)(uintptr_t)exec);
     util_mutex_unlock(&core_state.lock, RANK_STATE);
-    if (probe_state)
+    if (probe_state) {
+        takes(call, exec);
+        call->exec = NULL;
         probe_exec_end(exec);
+    }
     for (size_t i = 0; graph && i < graph->nodes.count; i++) {
         const struct core_node *node = &graph->nodes.items[i];
         struct core_object object;
@@ -228,8 +237,9 @@ INSTANTIATES(cuGraphInstantiateWithParams_ptsz,
              (CUgraphExec * exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *params),
              (exec, graph, params))
 
-static void updates(CUgraphExec exec)
+static void updates(struct core_call *call, CUgraphExec exec)
 {
+    takes(call, exec);
     if (probe_state)
         probe_exec_leave(exec);
 }
@@ -237,14 +247,14 @@ static void updates(CUgraphExec exec)
 HOOKED(
     cuGraphExecUpdate,
     (CUgraphExec exec, CUgraph graph, CUgraphNode *node, CUgraphExecUpdateResult *about),
-    (exec, graph, node, about), NO_STREAM, { updates(exec); },
+    (exec, graph, node, about), NO_STREAM, { updates(&call, exec); },
     {
         if (result == CUDA_SUCCESS)
             instantiated(&call, exec, graph, true);
     })
 HOOKED(
     cuGraphExecUpdate_v2, (CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *about),
-    (exec, graph, about), NO_STREAM, { updates(exec); },
+    (exec, graph, about), NO_STREAM, { updates(&call, exec); },
     {
         if (result == CUDA_SUCCESS)
             instantiated(&call, exec, graph, true);
@@ -253,26 +263,29 @@ HOOKED(cuGraphExecDestroy, (CUgraphExec exec), (exec), NO_STREAM, { destroyed(&c
 
 // --- Changes of nodes ----------------------------------------------------------------------------
 
-#define CHANGES(symbol, params, args, reported)   \
-    HOOKED(symbol, params, args, NO_STREAM, {}, { \
-        if (result == CUDA_SUCCESS)               \
-            changed(exec, node, reported);        \
+#define CHANGES_BY(symbol, params, args, ...) \
+    HOOKED(                                   \
+        symbol, params, args, NO_STREAM, { takes(&call, exec); }, __VA_ARGS__)
+#define CHANGES(symbol, params, args, reported) \
+    CHANGES_BY(symbol, params, args, {          \
+        if (result == CUDA_SUCCESS)             \
+            changed(exec, node, reported);      \
     })
 
-HOOKED(cuGraphExecKernelNodeSetParams,
-       (CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *params),
-       (exec, node, params), NO_STREAM, {}, {
-           if (result == CUDA_SUCCESS) {
-               CUDA_KERNEL_NODE_PARAMS newer = core_graph_newer_params(params);
-               changed_kernel(&call, exec, node, &newer);
-           }
-       })
-HOOKED(cuGraphExecKernelNodeSetParams_v2,
-       (CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params),
-       (exec, node, params), NO_STREAM, {}, {
-           if (result == CUDA_SUCCESS)
-               changed_kernel(&call, exec, node, params);
-       })
+CHANGES_BY(cuGraphExecKernelNodeSetParams,
+           (CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *params),
+           (exec, node, params), {
+               if (result == CUDA_SUCCESS) {
+                   CUDA_KERNEL_NODE_PARAMS newer = core_graph_newer_params(params);
+                   changed_kernel(&call, exec, node, &newer);
+               }
+           })
+CHANGES_BY(cuGraphExecKernelNodeSetParams_v2,
+           (CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params),
+           (exec, node, params), {
+               if (result == CUDA_SUCCESS)
+                   changed_kernel(&call, exec, node, params);
+           })
 CHANGES(cuGraphExecMemcpyNodeSetParams,
         (CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3D *copy, CUcontext context),
         (exec, node, copy, context), core_graph_copy_node(copy))
@@ -283,16 +296,16 @@ CHANGES(cuGraphExecEventRecordNodeSetEvent, (CUgraphExec exec, CUgraphNode node,
         (exec, node, event), core_graph_event_node(EVENT_NODE_EVENT_RECORD, event))
 CHANGES(cuGraphExecEventWaitNodeSetEvent, (CUgraphExec exec, CUgraphNode node, CUevent event),
         (exec, node, event), core_graph_event_node(EVENT_NODE_EVENT_WAIT, event))
-HOOKED(cuGraphExecChildGraphNodeSetParams, (CUgraphExec exec, CUgraphNode node, CUgraph child),
-       (exec, node, child), NO_STREAM, {}, {
-           if (result == CUDA_SUCCESS)
-               changed_child(&call, exec, node, child);
-       })
-HOOKED(cuGraphNodeSetEnabled, (CUgraphExec exec, CUgraphNode node, unsigned on), (exec, node, on),
-       NO_STREAM, {}, {
-           if (result == CUDA_SUCCESS)
-               enabled(exec, node, on != 0);
-       })
+CHANGES_BY(cuGraphExecChildGraphNodeSetParams, (CUgraphExec exec, CUgraphNode node, CUgraph child),
+           (exec, node, child), {
+               if (result == CUDA_SUCCESS)
+                   changed_child(&call, exec, node, child);
+           })
+CHANGES_BY(cuGraphNodeSetEnabled, (CUgraphExec exec, CUgraphNode node, unsigned on),
+           (exec, node, on), {
+               if (result == CUDA_SUCCESS)
+                   enabled(exec, node, on != 0);
+           })
 
 static void changed_by(struct core_call *call, CUgraphExec exec, CUgraphNode node,
                        const CUgraphNodeParams *params)
@@ -323,11 +336,11 @@ static void changed_by(struct core_call *call, CUgraphExec exec, CUgraphNode nod
     }
 }
 
-HOOKED(cuGraphExecNodeSetParams, (CUgraphExec exec, CUgraphNode node, CUgraphNodeParams *params),
-       (exec, node, params), NO_STREAM, {}, {
-           if (result == CUDA_SUCCESS)
-               changed_by(&call, exec, node, params);
-       })
+CHANGES_BY(cuGraphExecNodeSetParams,
+           (CUgraphExec exec, CUgraphNode node, CUgraphNodeParams *params), (exec, node, params), {
+               if (result == CUDA_SUCCESS)
+                   changed_by(&call, exec, node, params);
+           })
 
 // --- Memory of graphs ----------------------------------------------------------------------------
 
@@ -389,6 +402,7 @@ static void renew_memory_locked(struct core_graph *graph, struct core_call *call
 
 static void launches(struct core_call *call, CUgraphExec exec)
 {
+    takes(call, exec);
     util_mutex_lock(&core_state.lock, RANK_STATE);
     struct core_graph *graph = graph_locked(exec);
     renew_memory_locked(graph, call);
@@ -403,6 +417,8 @@ static void launches(struct core_call *call, CUgraphExec exec)
 
 HOOKED_BOTH(cuGraphLaunch, _ptsz, (CUgraphExec exec, CUstream stream), (exec, stream), stream,
             { launches(&call, exec); }, {})
+HOOKED_BOTH(cuGraphUpload, _ptsz, (CUgraphExec exec, CUstream stream), (exec, stream), stream,
+            { takes(&call, exec); }, {})
 
 // --- Capture -------------------------------------------------------------------------------------
 

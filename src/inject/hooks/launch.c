@@ -47,19 +47,24 @@ static void launches(struct core_call *call, CUfunction function, const unsigned
             correct_uses_launch(&call, f, (pointers), (extra));                  \
         if (!probe.ticket)                                                       \
             f = sampled_launch_begin(&sampled, &call, f, (pointers), (extra));   \
+        const bool is_sampled = sampled.ticket;                                  \
+        bool made = false;                                                       \
         core_call_start(&call);                                                  \
-        if (probe.ticket)                                                        \
+        if (probe.ticket) {                                                      \
             refused = result = REAL(symbol) watched;                             \
-        if (!probe.ticket || refused != CUDA_SUCCESS)                            \
-            CALLED_WITH(call, result, CALLED(symbol) args);                      \
-        if (sampled.ticket) {                                                    \
+            made = refused == CUDA_SUCCESS;                                      \
+            if (!made)                                                           \
+                probe_launch_withdraw(&probe, &call);                            \
+        } else if (is_sampled) {                                                 \
+            result = REAL(symbol) args;                                          \
             f = original;                                                        \
             sampled_launch_made(&sampled, &call, result);                        \
-            if (!sampled.ticket) {                                               \
-                CALLED_WITH(call, result, CALLED(symbol) args);                  \
-                sampled_launch_refused(result);                                  \
-            }                                                                    \
+            made = sampled.ticket;                                               \
         }                                                                        \
+        if (!made)                                                               \
+            CALLED_WITH(call, result, CALLED(symbol) args);                      \
+        if (is_sampled && !made)                                                 \
+            sampled_launch_refused(result);                                      \
         core_call_stop(&call, result);                                           \
         if (refused != CUDA_SUCCESS)                                             \
             probe_launch_refused(&probe, &call, refused, result);                \

@@ -37,10 +37,13 @@ uint64_t hooks_memory_begin(struct core_call *call, uint8_t kind, uint64_t addre
 
 #define ADDRESS(pointer) ((uint64_t)(uintptr_t) * (pointer))
 
-HOOKED(cuMemAlloc_v2, (CUdeviceptr * dptr, size_t bytes), (dptr, bytes), NO_STREAM, {}, {
-    hooks_memory_begin(&call, EVENT_OBJECT_DEVICE, result ? 0 : *dptr, bytes);
-    tensors_look();
-})
+HOOKED(
+    cuMemAlloc_v2, (CUdeviceptr * dptr, size_t bytes), (dptr, bytes), NO_STREAM,
+    { call.wanted_bytes = bytes; },
+    {
+        hooks_memory_begin(&call, EVENT_OBJECT_DEVICE, result ? 0 : *dptr, bytes);
+        tensors_look();
+    })
 HOOKED(cuMemAllocManaged, (CUdeviceptr * dptr, size_t bytes, unsigned flags), (dptr, bytes, flags),
        NO_STREAM, {},
        { hooks_memory_begin(&call, EVENT_OBJECT_MANAGED, result ? 0 : *dptr, bytes); })
@@ -74,30 +77,33 @@ HOOKED(
         begin_host(&call, EVENT_OBJECT_REGISTERED, (uint64_t)(uintptr_t)p, bytes,
                    flags & CU_MEMHOSTREGISTER_IOMEMORY);
     })
-HOOKED_BOTH(cuMemAllocAsync, _ptsz, (CUdeviceptr * dptr, size_t bytes, CUstream stream),
-            (dptr, bytes, stream), stream, {},
-            { hooks_memory_begin(&call, EVENT_OBJECT_POOL, result ? 0 : *dptr, bytes); })
+HOOKED_BOTH(
+    cuMemAllocAsync, _ptsz, (CUdeviceptr * dptr, size_t bytes, CUstream stream),
+    (dptr, bytes, stream), stream, { call.wanted_bytes = bytes; },
+    { hooks_memory_begin(&call, EVENT_OBJECT_POOL, result ? 0 : *dptr, bytes); })
 HOOKED_BOTH(cuMemAllocFromPoolAsync, _ptsz,
             (CUdeviceptr * dptr, size_t bytes, CUmemoryPool pool, CUstream stream),
             (dptr, bytes, pool, stream), stream, {},
             { hooks_memory_begin(&call, EVENT_OBJECT_POOL, result ? 0 : *dptr, bytes); })
-HOOKED(cuMemAllocPitch_v2,
-       (CUdeviceptr * dptr, size_t *pitch, size_t width, size_t height, unsigned element),
-       (dptr, pitch, width, height, element), NO_STREAM, {}, {
-           if (result == CUDA_SUCCESS) {
-               struct event_object object = {.kind = EVENT_OBJECT_PITCHED,
-                                             .address = *dptr,
-                                             .bytes = *pitch * height,
-                                             .pitch = *pitch,
-                                             .width_bytes = width,
-                                             .height = height,
-                                             .depth = 1};
-               core_call_alloc(&call, object.address, object.bytes,
-                               core_object_begin(&object, call.context, call.number, 0));
-           } else {
-               core_call_alloc(&call, 0, width * height, 0);
-           }
-       })
+HOOKED(
+    cuMemAllocPitch_v2,
+    (CUdeviceptr * dptr, size_t *pitch, size_t width, size_t height, unsigned element),
+    (dptr, pitch, width, height, element), NO_STREAM, { call.wanted_bytes = width * height; },
+    {
+        if (result == CUDA_SUCCESS) {
+            struct event_object object = {.kind = EVENT_OBJECT_PITCHED,
+                                          .address = *dptr,
+                                          .bytes = *pitch * height,
+                                          .pitch = *pitch,
+                                          .width_bytes = width,
+                                          .height = height,
+                                          .depth = 1};
+            core_call_alloc(&call, object.address, object.bytes,
+                            core_object_begin(&object, call.context, call.number, 0));
+        } else {
+            core_call_alloc(&call, 0, width * height, 0);
+        }
+    })
 
 void hooks_memory_about(struct core_call *call, uint64_t address, uint64_t bytes)
 {

@@ -125,6 +125,8 @@ HOOKED(
     (handle, size, prop, flags), NO_STREAM,
     {
         core_call_alloc(&call, 0, size, 0);
+        call.wanted_bytes = size;
+        call.wanted_device = device_of(prop);
         if (prop && prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
             correct_never("host memory is mapped for the GPU (cuMemCreate)");
     },

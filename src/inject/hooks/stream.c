@@ -298,7 +298,6 @@ WORK(cuWaitExternalSemaphoresAsync,
      (const CUexternalSemaphore *semaphores, const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *params,
       unsigned count, CUstream stream),
      (semaphores, params, count, stream))
-WORK(cuGraphUpload, (CUgraphExec exec, CUstream stream), (exec, stream))
 WORK(cuMemMapArrayAsync, (CUarrayMapInfo * list, unsigned count, CUstream stream),
      (list, count, stream))
 HOOKED_BOTH(cuMemBatchDecompressAsync, _ptsz,

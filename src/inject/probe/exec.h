@@ -35,8 +35,10 @@ struct probe_child { // a node that is a child graph
     bool disabled; // does not run
 };
 
-// The program launches and changes an executable from one thread at a time.
+// The program launches and changes an executable from one thread at a time, and glint from another
+// one when it gives memory back. Whoever does has taken it (graph.h).
 struct probe_exec {
+    bool taken; // protected by probe_state->lock
     CUgraphExec handle;
     CUgraph graph;
     struct core_context *context;
@@ -52,9 +54,10 @@ struct probe_exec {
     // shadow memory must be read before the next launch.
     CUevent done;
     uint32_t last; // number of the stream of the last launch; 0: none yet
+    bool stuck;    // the driver has refused to set a node back
 };
 
-// Returns NULL if glint does not know the executable (graph.c).
+// Returns NULL if glint does not know the executable (graph.c). The caller has taken it.
 struct probe_exec *probe_exec_find(CUgraphExec handle);
 
 bool probe_has_kernels(const struct core_node *nodes, size_t count);
@@ -77,5 +80,7 @@ void probe_node_fini(struct probe_node *node);
 void probe_exec_set_node(struct probe_exec *exec, struct probe_node *node, bool on);
 void probe_exec_set_children(struct probe_exec *exec);
 void probe_exec_set_nodes(struct probe_exec *exec, bool on);
+// Sets all nodes to the program's kernels, and ends their watching.
+void probe_exec_leave_nodes(struct probe_exec *exec);
 
 #endif

@@ -180,6 +180,23 @@ void probe_exec_forget(struct probe_exec *exec, size_t at_index)
     exec->nodes.items[at_index] = exec->nodes.items[--exec->nodes.count];
 }
 
+void probe_exec_leave_nodes(struct probe_exec *exec)
+{
+    probe_exec_set_nodes(exec, false);
+    for (size_t i = exec->nodes.count; i-- > 0;) {
+        const struct probe_node *node = &exec->nodes.items[i];
+        if (node->live) {
+            exec->stuck = true;
+            continue;
+        }
+        probe_passed_add(&exec->passed, node->index,
+                         node->program.func ? (const void *)node->program.func
+                                            : (const void *)node->program.kern,
+                         &node->program);
+        probe_exec_forget(exec, i);
+    }
+}
+
 // --- Child graphs --------------------------------------------------------------------------------
 
 bool probe_has_kernels(const struct core_node *nodes, size_t count)

@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "exec.h"
 
@@ -34,6 +35,47 @@ struct probe_exec *probe_exec_find(CUgraphExec handle)
     util_mutex_unlock(&probe_state->lock, RANK_PROBE);
     return exec;
 }
+
+// --- Whose turn it is ----------------------------------------------------------------------------
+
+static void pause_a_little(void)
+{
+    const struct timespec pause = {0, 20000};
+    nanosleep(&pause, NULL);
+}
+
+void probe_exec_take(struct core_call *call, CUgraphExec handle)
+{
+    for (;;) {
+        util_mutex_lock(&probe_state->lock, RANK_PROBE);
+        struct probe_exec *exec = at(&probe_state->execs, handle);
+        const bool waits = exec && exec->taken;
+        if (exec && !waits) {
+            exec->taken = true;
+            call->exec = exec;
+        }
+        util_mutex_unlock(&probe_state->lock, RANK_PROBE);
+        if (!waits)
+            return;
+        pause_a_little(); // until the other thread has changed its nodes
+    }
+}
+
+static void release(struct probe_exec *exec)
+{
+    util_mutex_lock(&probe_state->lock, RANK_PROBE);
+    exec->taken = false;
+    util_mutex_unlock(&probe_state->lock, RANK_PROBE);
+}
+
+void probe_exec_release(struct core_call *call)
+{
+    if (call->exec)
+        release(call->exec);
+    call->exec = NULL;
+}
+
+// --- Graphs that executables were made from ------------------------------------------------------
 
 static bool hold_graph_locked(CUgraph handle)
 {
@@ -158,7 +200,7 @@ static bool is_for_device(CUgraphExec handle)
            flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;
 }
 
-void probe_exec_made(const struct core_call *call, CUgraphExec handle, CUgraph graph,
+void probe_exec_made(struct core_call *call, CUgraphExec handle, CUgraph graph,
                      const struct core_graph *nodes)
 {
     probe_exec_end(handle); // ends an older executable whose handle the driver has reused
@@ -179,11 +221,13 @@ void probe_exec_made(const struct core_call *call, CUgraphExec handle, CUgraph g
     exec->handle = handle;
     exec->graph = graph;
     exec->context = call->current;
+    exec->taken = true;
     if (!enter(exec)) {
         core_no_memory();
         exec_free(exec);
         return;
     }
+    call->exec = exec;
     adopt_all(exec, nodes, nodes);
 }
 
@@ -309,10 +353,55 @@ void probe_graph_node_end(CUgraphNode handle)
         size_t index;
         util_mutex_lock(&probe_state->lock, RANK_PROBE);
         exec = exec_with(handle, &index);
+        const bool waits = exec && exec->taken;
+        if (exec && !waits)
+            exec->taken = true;
         util_mutex_unlock(&probe_state->lock, RANK_PROBE);
-        if (exec) {
+        if (waits) {
+            pause_a_little();
+        } else if (exec) {
             probe_exec_set_node(exec, &exec->nodes.items[index], false);
             probe_exec_forget(exec, index);
+            release(exec);
         }
     } while (exec);
+}
+
+// --- Giving memory back --------------------------------------------------------------------------
+
+void probe_exec_withdraw(struct core_call *call)
+{
+    struct probe_exec *exec = call->replays;
+    if (!exec)
+        return;
+    shadow_replayed(call->stream, exec->tickets, exec->numbers, exec->watched, call->number, false);
+    call->replays = NULL;
+    call->flags &= (uint8_t)~EVENT_CALL_REPLAYS;
+    probe_exec_set_nodes(exec, false);
+}
+
+// Takes an executable of the context that has watched nodes; NULL: there is none that can be taken.
+static struct probe_exec *take_any(const struct core_context *context)
+{
+    struct probe_exec *found = NULL;
+    util_mutex_lock(&probe_state->lock, RANK_PROBE);
+    for (size_t i = 0; i < probe_state->execs.count && !found; i++) {
+        const struct base_map_entry *entry = &probe_state->execs.entries[i];
+        struct probe_exec *exec = (struct probe_exec *)(uintptr_t)entry->value; // NOLINT
+        if (!entry->removed && !exec->taken && exec->context == context && exec->nodes.count &&
+            !exec->stuck)
+            found = exec;
+    }
+    if (found)
+        found->taken = true;
+    util_mutex_unlock(&probe_state->lock, RANK_PROBE);
+    return found;
+}
+
+void probe_exec_leave_all(const struct core_context *context)
+{
+    for (struct probe_exec *exec; (exec = take_any(context));) {
+        probe_exec_leave_nodes(exec);
+        release(exec);
+    }
 }

@@ -6,8 +6,20 @@
 #include "inject/core/graph_nodes.h"
 #include "probe.h"
 
-// Says that an executable was made of the graph, whose nodes are recorded as `nodes`.
-void probe_exec_made(const struct core_call *call, CUgraphExec exec, CUgraph graph,
+// Takes the executable for the call, before the driver's function. Waits if another thread has
+// taken it. What the call has taken is released by probe_exec_release, at the latest when the call
+// ends.
+void probe_exec_take(struct core_call *call, CUgraphExec exec);
+void probe_exec_release(struct core_call *call);
+// Says that a launch of the executable that the call has taken is not made yet, although it was
+// prepared: it will launch the program's kernels.
+void probe_exec_withdraw(struct core_call *call);
+// Makes all executables that nobody has taken launch the program's kernels in the context, which is
+// current, from now on.
+void probe_exec_leave_all(const struct core_context *context);
+
+// Says that an executable was made of the graph, whose nodes are recorded as `nodes`. Takes it.
+void probe_exec_made(struct core_call *call, CUgraphExec exec, CUgraph graph,
                      const struct core_graph *nodes);
 // Bracket an update of the whole executable. probe_exec_updated gets the new nodes, and in
 // `handles` the nodes by which the executable still identifies them, in the same order.

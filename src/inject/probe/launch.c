@@ -135,14 +135,18 @@ void probe_launch_begin(struct probe_launch *launch, struct core_call *call, CUf
         probe_kernel_unwatched(kernel, call->current);
 }
 
-void probe_launch_refused(struct probe_launch *launch, struct core_call *call, CUresult refused,
-                          CUresult result)
+void probe_launch_withdraw(struct probe_launch *launch, struct core_call *call)
 {
-    char text[100];
     shadow_launched(launch->ticket, call->number, false);
     free(launch->params);
     call->probe = NULL;
     call->detail.launch.flags &= ~(uint32_t)EVENT_LAUNCH_WATCHED;
+}
+
+void probe_launch_refused(struct probe_launch *launch, struct core_call *call, CUresult refused,
+                          CUresult result)
+{
+    char text[100];
     if (result != CUDA_SUCCESS)
         return; // the original fails, too, so the clone is not the cause
     probe_kernel_unwatched(launch->kernel, call->current);
@@ -249,6 +253,7 @@ void probe_call_end(struct core_call *call)
     }
     if (call->result != CUDA_SUCCESS && call->result != CUDA_ERROR_NOT_READY)
         shadow_call_failed(call->current);
+    probe_exec_release(call);
     if (!call->current)
         return;
     if (many)

@@ -24,6 +24,9 @@ const CUlaunchConfig *probe_launch_config(struct probe_launch *launch,
                                           const CUlaunchConfig *config);
 // Says that the driver refused the clone. result: of the original kernel, which was launched
 // instead.
+// The driver has refused the launch: ends its ticket. The program's launch is made instead;
+// probe_launch_refused says how that ended.
+void probe_launch_withdraw(struct probe_launch *launch, struct core_call *call);
 void probe_launch_refused(struct probe_launch *launch, struct core_call *call, CUresult refused,
                           CUresult result);
 // Says that a launch through a pre-CUDA 4 function, or on several devices at once, is not watched.

@@ -7,6 +7,7 @@
 
 #include "alike.h"
 #include "cache.h"
+#include "exec.h"
 #include "inject/shadow/shadow.h"
 #include "inject/util/plain_name.h"
 #include "inject/util/settings.h"
@@ -77,6 +78,7 @@ static bool start(const struct core_driver *driver)
     probes->most_alike = alike <= UINT32_MAX ? (uint32_t)alike : 0;
     atomic_store(&probes->passes, probes->most_alike != 0);
     pthread_mutex_init(&probes->lock, NULL);
+    pthread_mutex_init(&probes->giving, NULL);
     probes->cache = probe_cache_folder();
     if (probes->facts & INSTRUMENT_VALUES)
         core_order_begin();
@@ -133,6 +135,38 @@ static void finish(void)
     probe_alike_tell();
 }
 
+// Returns whether the driver may find memory for the call once glint has given back what it has. A
+// program may ask for more than there is, to find out how much that is.
+static bool is_enough(const struct core_call *call, uint32_t device, uint64_t held_bytes)
+{
+    size_t free_bytes, total;
+    return !call->wanted_bytes || !call->current || call->current->device != device ||
+           REAL(cuMemGetInfo_v2)(&free_bytes, &total) != CUDA_SUCCESS ||
+           call->wanted_bytes <= free_bytes + held_bytes;
+}
+
+// All memory is given back one thread at a time, by threads that have taken no executable.
+static bool free_memory(struct core_call *call)
+{
+    const uint32_t device = call->wanted_device ? call->wanted_device
+                            : call->current     ? call->current->device
+                                                : 0;
+    const CUgraphExec exec = call->exec ? call->exec->handle : NULL;
+    bool freed = false;
+    if (!device || call->probe || call->sampled || !shadow_held_bytes(device))
+        return false;
+    probe_exec_withdraw(call);
+    probe_exec_release(call);
+    util_mutex_lock(&probe_state->giving, RANK_GIVING);
+    const uint64_t held = shadow_held_bytes(device);
+    if (held && is_enough(call, device, held))
+        freed = shadow_trim(device) || shadow_end(device, probe_exec_leave_all);
+    util_mutex_unlock(&probe_state->giving, RANK_GIVING);
+    if (exec)
+        probe_exec_take(call, exec);
+    return freed;
+}
+
 // Shadow memory has no layer: it gets events through this one, its only user.
 const struct inject_layer probe_layer = {
     .name = "probes",
@@ -140,6 +174,7 @@ const struct inject_layer probe_layer = {
     .finish = finish,
     .waits = probe_call_waits,
     .after = probe_call_end,
+    .free_memory = free_memory,
     .object_ended = shadow_object_ended,
     .context_gone = shadow_context_gone,
     .module_ended = probe_module_end,

@@ -51,6 +51,7 @@ struct probe_state {
     _Atomic bool passes;         // some kernels may be known by their arguments alone
     _Atomic uint64_t nearby_ns;  // what searches of nearby.c have taken
     _Atomic uint64_t left_out;   // launches that need not be watched: see alike.h
+    pthread_mutex_t giving;      // held while memory is given back
     pthread_mutex_t lock;        // protects all below; the driver is not called under it
     struct base_map modules;     // number of a module to struct probe_module
     struct probe_text *texts;    // all of them

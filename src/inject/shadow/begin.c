@@ -187,7 +187,7 @@ void shadow_prepare(struct core_context *context, const struct instrument_kernel
                     uint32_t facts)
 {
     struct shadow *shadow = is_reduced(facts) ? shadow_of(context) : NULL;
-    if (!shadow || atomic_load(&shadow->failed))
+    if (!shadow || !shadow_watches(shadow))
         return;
     util_mutex_lock(&shadow->lock, RANK_SHADOW);
     shadow_reduce_load(shadow, facts & INSTRUMENT_COUNTS);
@@ -329,7 +329,7 @@ struct shadow_ticket *shadow_begin(const struct shadow_launch *launch, void *con
 {
     const struct instrument_kernel *kernel = launch->kernel;
     struct shadow *shadow = shadow_of(launch->stream->context);
-    if (!shadow || atomic_load(&shadow->failed))
+    if (!shadow || !shadow_watches(shadow))
         return NULL;
     struct instrument_context about = {0};
     struct root_arrays arrays;

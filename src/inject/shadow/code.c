@@ -46,6 +46,9 @@ bool shadow_code_load(struct shadow *shadow, const char *ptx,
         result = load_kernel(&functions[i], module, &kernels[i]);
     REAL(cuDeviceGetAttribute)
     (&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, (int)shadow->context->device - 1);
+    CUmodule *place = result == CUDA_SUCCESS ? base_array_push(&shadow->modules) : NULL;
+    if (place)
+        *place = module;
     shadow_restore(mode);
     if (result != CUDA_SUCCESS) {
         shadow_fail(shadow, what, result);
@@ -55,6 +58,18 @@ bool shadow_code_load(struct shadow *shadow, const char *ptx,
     for (size_t i = 0; i < count && i < MOST_KERNELS; i++)
         *kernels[i].function = functions[i];
     return true;
+}
+
+void shadow_code_unload(struct shadow *shadow)
+{
+    const CUstreamCaptureMode mode = shadow_relax();
+    for (size_t i = 0; i < shadow->modules.count; i++)
+        REAL(cuModuleUnload)(shadow->modules.items[i]);
+    shadow_restore(mode);
+    base_array_fini(&shadow->modules);
+    shadow->reduce[0] = shadow->reduce[1] = shadow->reduce_many = NULL;
+    shadow->scans[0] = shadow->scans[1] = shadow->mark = NULL;
+    shadow->weigh_choose = shadow->weigh_count = NULL;
 }
 
 bool shadow_code_work(struct shadow_lane *lane, struct shadow_block *work, uint64_t bytes)

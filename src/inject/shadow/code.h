@@ -23,6 +23,8 @@ struct shadow_code_kernel {
 // with a note: the driver refuses `what`.
 bool shadow_code_load(struct shadow *shadow, const char *ptx,
                       const struct shadow_code_kernel *kernels, size_t count, const char *what);
+// Unloads all, because nothing more is watched. Waits for all work of the context.
+void shadow_code_unload(struct shadow *shadow);
 // Makes sure that there are so many bytes behind SHADOW_CODE_WORK_AT, which are zero. What was
 // there is given back when the work that the lane has in flight is done.
 bool shadow_code_work(struct shadow_lane *lane, struct shadow_block *work, uint64_t bytes);

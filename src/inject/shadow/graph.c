@@ -42,6 +42,7 @@ static void node_free(struct shadow *shadow, struct shadow_node *node)
     free(node->keys);
     free(node->word_places);
     free(node);
+    shadow->nodes--;
 }
 
 void shadow_node_told(struct shadow *shadow, struct shadow_node *node)
@@ -135,7 +136,7 @@ struct shadow_ticket *shadow_begin_node(const struct shadow_launch *launch, void
 {
     const struct instrument_kernel *kernel = launch->kernel;
     struct shadow *shadow = shadow_of(launch->stream->context);
-    if (!shadow || atomic_load(&shadow->failed))
+    if (!shadow || !shadow_watches(shadow))
         return NULL;
     struct shadow_ticket *ticket = shadow_ticket_make(shadow, launch);
     const bool values = launch->facts & INSTRUMENT_VALUES;
@@ -149,6 +150,7 @@ struct shadow_ticket *shadow_begin_node(const struct shadow_launch *launch, void
         // What the clones' registers combine is not collected for nodes, but they combine it.
         ticket->facts &= ~(uint32_t)INSTRUMENT_ACCESSED;
         util_mutex_lock(&shadow->lock, RANK_SHADOW);
+        shadow->nodes++;
         good = !has_memory(ticket) || prepare(shadow, ticket, slots);
         if (good)
             shadow_words_enter(shadow, &node->pad, ticket, &none);

@@ -61,7 +61,7 @@ struct shadow_lane *shadow_lane_take(struct shadow *shadow, struct core_stream *
 {
     util_mutex_lock(&shadow->lock, RANK_SHADOW);
     struct shadow_lane *lane = lane_at(shadow, stream->number);
-    if (!lane) {
+    if (!lane && !atomic_load(&shadow->ending)) {
         lane = lane_free(shadow);
         uint64_t *place = lane ? base_map_put(&shadow->lane_of, stream->number, NULL) : NULL;
         if (place) {
@@ -280,6 +280,8 @@ void shadow_lane_forget(struct shadow_lane *lane)
     shadow_table_drop(shadow, lane->table);
     lane->table = NULL;
     shadow_pad_fini(shadow, &lane->pad);
+    lane->flags = lane->frames = lane->scan_work = lane->weigh_work = (struct shadow_block){0};
+    lane->frame_count = 0;
     util_mutex_unlock(&shadow->lock, RANK_SHADOW);
 }
 

@@ -5,7 +5,8 @@
 
 #include "model.h"
 
-// Returns the stream's lane, locked; NULL: there is none. shadow_lane_leave unlocks it.
+// Returns the stream's lane, locked; NULL: there is none, and none can be made. shadow_lane_leave
+// unlocks it.
 struct shadow_lane *shadow_lane_take(struct shadow *shadow, struct core_stream *stream);
 // Returns the stream's lane, which the caller has locked.
 struct shadow_lane *shadow_lane_held(struct shadow *shadow, struct core_stream *stream);

@@ -552,6 +552,28 @@ bool shadow_malloc_end(struct shadow *shadow)
     return shadow->mallocs;
 }
 
+static void forget_spare(struct shadow_mallocs *mallocs)
+{
+    while (mallocs->spare) {
+        struct shadow_area *area = mallocs->spare;
+        mallocs->spare = area->next;
+        free(area);
+    }
+}
+
+bool shadow_malloc_leave(struct shadow *shadow)
+{
+    struct shadow_mallocs *mallocs = shadow->mallocs;
+    if (mallocs && mallocs->first)
+        return false;
+    shadow->mallocs_off = true;
+    if (mallocs) {
+        forget_spare(mallocs);
+        mallocs->blocks = (struct shadow_block){0};
+    }
+    return true;
+}
+
 void shadow_malloc_forget(struct shadow *shadow, uint64_t call)
 {
     struct shadow_mallocs *mallocs = shadow->mallocs;
@@ -562,11 +584,7 @@ void shadow_malloc_forget(struct shadow *shadow, uint64_t call)
         pop(mallocs);
         free_launch(shadow, launch);
     }
-    while (mallocs->spare) {
-        struct shadow_area *area = mallocs->spare;
-        mallocs->spare = area->next;
-        free(area);
-    }
+    forget_spare(mallocs);
     shadow_malloc_end_blocks(mallocs, call);
     free(mallocs);
     shadow->mallocs = NULL;

@@ -93,6 +93,9 @@ bool shadow_malloc_step(struct shadow *shadow);
 // Says that no more launches follow: the next steps record the remaining blocks. Returns false if
 // there are none.
 bool shadow_malloc_end(struct shadow *shadow);
+// Says that the memory on the device is about to be freed. Blocks stay as they are, and nothing
+// more is recorded. Returns false, and does nothing, if launches are not recorded yet.
+bool shadow_malloc_leave(struct shadow *shadow);
 // Ends all blocks with the call that has destroyed the context.
 void shadow_malloc_forget(struct shadow *shadow, uint64_t call);
 // Notes, once, that memory allocated by kernels is not recorded from here on, and which kernel is

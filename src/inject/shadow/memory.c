@@ -16,8 +16,7 @@
 #include "inject/util/settings.h"
 
 enum {
-    SMALL_SLAB = 256 << 10,
-    LARGE_SLAB = 2 << 20, // sizes are multiples of it, as the driver's pages are
+    DEVICE_SLAB = 2 << 20, // sizes are multiples of it, as the driver's pages are
     PINNED_SLAB = 512 << 10,
     PINNED_LIMIT = 64 << 20,
     FREE_FRACTION = 4, // of the device's free memory, if the user gives no limit
@@ -146,9 +145,7 @@ void shadow_give(struct shadow_heap *heap, struct shadow_block *block)
 
 static uint64_t slab_for(const struct shadow_heap *heap, uint64_t bytes)
 {
-    if (heap->pinned)
-        return round_up(bytes, PINNED_SLAB);
-    return bytes <= SMALL_SLAB / 2 ? SMALL_SLAB : round_up(bytes, LARGE_SLAB);
+    return round_up(bytes, heap->pinned ? PINNED_SLAB : DEVICE_SLAB);
 }
 
 // The last unit of each slab stays unused, so that blocks of adjacent slabs are never joined.
@@ -160,7 +157,11 @@ static bool add_slab(struct shadow *shadow, struct shadow_heap *heap, uint64_t b
         want = bytes; // the rest may still be enough
     if (want > heap->limit_bytes - heap->slab_bytes)
         return false;
-    struct shadow_block slab = {0, want};
+    struct shadow_block slab = {0, want}, *place = base_array_push(&heap->slabs);
+    if (!place) {
+        core_no_memory();
+        return false;
+    }
     void *host = NULL;
     CUdeviceptr device = 0;
     const CUstreamCaptureMode mode = shadow_relax();
@@ -176,8 +177,11 @@ static bool add_slab(struct shadow *shadow, struct shadow_heap *heap, uint64_t b
         heap->limit_bytes = heap->slab_bytes; // the rest is left to the program
     else if (result != CUDA_SUCCESS)
         shadow_fail(shadow, "memory for it", result);
-    if (result != CUDA_SUCCESS)
+    if (result != CUDA_SUCCESS) {
+        heap->slabs.count--;
         return false;
+    }
+    *place = slab;
     heap->slab_bytes += want;
     slab.bytes -= SHADOW_ALIGN;
     shadow_give(heap, &slab);
@@ -187,11 +191,68 @@ static bool add_slab(struct shadow *shadow, struct shadow_heap *heap, uint64_t b
 bool shadow_take(struct shadow *shadow, struct shadow_heap *heap, uint64_t bytes,
                  struct shadow_block *block)
 {
-    if (bytes > UINT64_MAX / 2)
+    if (bytes > UINT64_MAX / 2 || (!heap->pinned && atomic_load(&shadow->ending)))
         return false;
     bytes = round_up(bytes, SHADOW_ALIGN);
     return take_free(heap, bytes, block) ||
            (add_slab(shadow, heap, bytes) && take_free(heap, bytes, block));
+}
+
+// Returns the index of the free block that is all of the slab; the number of blocks: there is none.
+static size_t whole_of(const struct shadow_heap *heap, struct shadow_block slab)
+{
+    size_t i = 0;
+    while (i < heap->free.count && (heap->free.items[i].address != slab.address ||
+                                    heap->free.items[i].bytes != slab.bytes - SHADOW_ALIGN))
+        i++;
+    return i;
+}
+
+static void take_slab(struct shadow_heap *heap, size_t index, struct shadow_slabs *taken)
+{
+    struct shadow_block *place = base_array_push(taken), *slab = &heap->slabs.items[index];
+    if (!place)
+        return; // it stays as it is
+    *place = *slab;
+    *slab = heap->slabs.items[--heap->slabs.count];
+}
+
+void shadow_take_unused(struct shadow_heap *heap, struct shadow_slabs *taken)
+{
+    for (size_t i = heap->slabs.count; i-- > 0;) {
+        const size_t whole = whole_of(heap, heap->slabs.items[i]);
+        const size_t before = taken->count;
+        if (whole == heap->free.count)
+            continue;
+        take_slab(heap, i, taken);
+        if (taken->count > before)
+            memmove(&heap->free.items[whole], &heap->free.items[whole + 1],
+                    (--heap->free.count - whole) * sizeof(heap->free.items[0]));
+    }
+}
+
+void shadow_take_all(struct shadow_heap *heap, struct shadow_slabs *taken)
+{
+    heap->free.count = 0;
+    for (size_t i = heap->slabs.count; i-- > 0;)
+        take_slab(heap, i, taken);
+}
+
+bool shadow_free_slabs(struct shadow *shadow, struct shadow_heap *heap, struct shadow_slabs *slabs)
+{
+    uint64_t bytes = 0;
+    const CUstreamCaptureMode mode = shadow_relax();
+    for (size_t i = 0; i < slabs->count; i++) {
+        if (REAL(cuMemFree_v2)(slabs->items[i].address) == CUDA_SUCCESS)
+            bytes += slabs->items[i].bytes;
+    }
+    shadow_restore(mode);
+    base_array_fini(slabs);
+    util_mutex_lock(&shadow->lock, RANK_SHADOW);
+    heap->slab_bytes -= bytes;
+    heap->limit_bytes = heap->slab_bytes; // the rest is left to the program
+    util_mutex_unlock(&shadow->lock, RANK_SHADOW);
+    return bytes != 0;
 }
 
 void *shadow_host(struct shadow_block block)

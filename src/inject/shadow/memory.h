@@ -20,6 +20,9 @@ bool shadow_take(struct shadow *shadow, struct shadow_heap *heap, uint64_t bytes
                  struct shadow_block *block);
 void shadow_give(struct shadow_heap *heap, struct shadow_block *block);
 void *shadow_host(struct shadow_block block); // the address of pinned memory
+// Take slabs out of the heap: those of which nothing is in use, or all.
+void shadow_take_unused(struct shadow_heap *heap, struct shadow_slabs *taken);
+void shadow_take_all(struct shadow_heap *heap, struct shadow_slabs *taken);
 
 // These work on glint's stream. shadow_own_clear clears device memory. shadow_own_copy copies
 // pinned memory to the device, and gives it back when the copy is done. shadow_own_fetch copies
@@ -31,6 +34,10 @@ bool shadow_own_fetch(struct shadow *shadow, void *to, uint64_t from, uint64_t b
                       CUevent event);
 // Makes the stream wait for all work on glint's stream, unless it is done.
 bool shadow_own_wait(struct shadow *shadow, struct core_stream *stream);
+
+// Frees slabs of device memory that were taken out of the heap, and waits for all work that may use
+// them. No more are made then. Returns whether some were freed. Called without the lock.
+bool shadow_free_slabs(struct shadow *shadow, struct shadow_heap *heap, struct shadow_slabs *slabs);
 
 CUevent shadow_event_take(struct shadow *shadow);
 void shadow_event_give(struct shadow *shadow, CUevent event);

@@ -24,10 +24,16 @@ struct shadow_block {
     uint64_t bytes;
 };
 
-// Memory from slabs of the driver. Slabs are freed with the context only, because freeing one
-// earlier would wait.
+struct shadow_slabs { // as BASE_ARRAY makes it
+    struct shadow_block *items;
+    size_t count, capacity;
+};
+
+// Memory from slabs of the driver. Freeing a slab waits for the GPU, so slabs are freed with the
+// context, or when the program finds no memory (give_back.c).
 struct shadow_heap {
     BASE_ARRAY(struct shadow_block) free; // ascending, no two adjacent
+    struct shadow_slabs slabs;
     uint64_t slab_bytes, limit_bytes;
     bool pinned; // host memory, else device memory
 };
@@ -50,6 +56,9 @@ struct shadow { // of one context
     struct core_context *context;
     pthread_mutex_t lock; // protects all that is not atomic, and what comments name
     _Atomic bool failed;  // the driver refused: nothing more is watched
+    _Atomic bool
+        ending;     // its memory is being given back: nothing more is watched, no memory is taken
+    bool impatient; // something in flight has not ended; written by give_back.c alone
     _Atomic bool dead; // a kernel failed, and with it the context: results in flight never arrive
     _Atomic uint64_t landed; // batches and chunks of maps that have arrived
     struct shadow_heap device, pinned;
@@ -59,6 +68,7 @@ struct shadow { // of one context
     BASE_ARRAY(struct shadow_block) staging;       // pinned, in use until own_event
     BASE_ARRAY(CUevent) events;                    // unused
     struct base_map lane_of;                       // number of a stream to struct shadow_lane
+    size_t nodes;                                  // of graphs, whose memory is not given back
     struct shadow_lane *_Atomic lanes;             // all; never freed
     struct shadow_table *table;                    // the newest
     struct shadow_ticket *settled, **settled_last; // launches of which nothing comes back
@@ -66,6 +76,7 @@ struct shadow { // of one context
     struct base_map kernels; // number of a kernel to struct shadow_kernel
     struct base_map shapes;  // shared: hash of a kernel's number and shape to its launches, turns.c
     // Elements:
+    BASE_ARRAY(CUmodule) modules;      // of device code
     CUfunction reduce[2], reduce_many; // without and with counts; NULL: not loaded yet
     bool few;                    // blocks of `reduce[0]` and `reduce_many` have DEVICE_FEW_THREADS
     uint32_t processors;         // multiprocessors of the GPU
@@ -108,6 +119,12 @@ struct shadow_kernel {
     uint64_t heap_lost; // launches with more accesses to kernels' memory than there was room for
     struct shadow_shape *shape; // of its last launch whose requests were counted; held
 };
+
+// Returns whether launches are still watched in the context.
+static inline bool shadow_watches(const struct shadow *shadow)
+{
+    return !atomic_load(&shadow->failed) && !atomic_load(&shadow->ending);
+}
 
 // Brackets calls of the driver that a stream capture of another thread would forbid.
 static inline CUstreamCaptureMode shadow_relax(void)

@@ -200,6 +200,11 @@ static bool collect(struct shadow *shadow, enum how how)
     return done;
 }
 
+bool shadow_collect_all(struct shadow *shadow)
+{
+    return collect(shadow, ALL);
+}
+
 // Returns whether a kernel of the context has failed, which the driver then reports for every call
 // in the context. Results in flight never arrive then. Waiting for them would last forever, because
 // results at element level have no event.
@@ -372,8 +377,12 @@ static void forget(struct shadow *shadow, uint64_t call)
     base_map_fini(&shadow->lane_of);
     base_array_fini(&shadow->staging);
     base_array_fini(&shadow->events);
+    base_array_fini(&shadow->modules);
     base_array_fini(&shadow->device.free);
     base_array_fini(&shadow->pinned.free);
+    base_array_fini(&shadow->device.slabs);
+    base_array_fini(&shadow->pinned.slabs);
+    shadow->device.slab_bytes = shadow->pinned.slab_bytes = 0;
     shadow->device.limit_bytes = shadow->pinned.limit_bytes = 0;
     util_mutex_unlock(&shadow->lock, RANK_SHADOW);
 }

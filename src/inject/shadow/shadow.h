@@ -8,6 +8,7 @@
 //   shadow.c   launches;  graph.c  kernel nodes of graphs
 //   model.h    the structures that the files share
 //   memory.c   memory from the driver, and the stream on which it is prepared
+//   give_back.c  gives that memory to the program
 //   table.c    the objects, as probes look them up
 //   code.c     modules of device code, and the memory that they work in
 //   known.c, users.c  what makes contents unknown, and which streams use an object
@@ -130,6 +131,18 @@ void shadow_context_gone(struct core_context *context, uint64_t call);
 // still works.
 void shadow_finish(void);
 
+// --- Memory that the program needs ---------------------------------------------------------------
+
+// Returns how much memory of the device (its number + 1) glint has for what it watches.
+uint64_t shadow_held_bytes(uint32_t device);
+// Frees what nothing uses of it. Returns whether there was something.
+bool shadow_trim(uint32_t device);
+// Ends all watching in contexts of the device, waits for what is in flight, and frees all.
+// leave_nodes: makes the nodes of graphs launch the program's kernels in the context, which is
+// current, and releases their tickets; called repeatedly, because a node may be in use. Returns
+// whether some memory was freed: not if something in flight does not end.
+bool shadow_end(uint32_t device, void (*leave_nodes)(const struct core_context *context));
+
 // --- For the other files of the room -------------------------------------------------------------
 
 // Returns a ticket for the launch, with the objects of its roots; NULL: out of memory.
@@ -141,6 +154,9 @@ void shadow_ticket_free(struct shadow_ticket *ticket);
 void shadow_context_fill(const struct shadow_launch *launch, const struct shadow_ticket *ticket,
                          struct instrument_context *about, const struct instrument_slot *slots,
                          const struct instrument_pieces *pieces, void *context);
+// Records what has arrived, and enqueues the read-back of what has not begun to, wherever this
+// thread can. Returns whether nothing is in flight. The context is current.
+bool shadow_collect_all(struct shadow *shadow);
 // Records a ticket that has no results on the device, together with the next ones.
 void shadow_settle(struct shadow *shadow, struct shadow_ticket *ticket);
 void shadow_count_unwatched(struct shadow *shadow, uint32_t kernel_number,

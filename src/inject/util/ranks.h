@@ -10,6 +10,7 @@
 
 // Outermost first.
 #define UTIL_RANKS(RANK)                                                          \
+    RANK(GIVING, "memory that is given back")     /* probe/probe.c */             \
     RANK(COPIES, "patched copies of modules")     /* sampled/state.h */           \
     RANK(SAMPLED, "sampled modules")              /* sampled/state.h */           \
     RANK(LANE, "lane of a stream")                /* shadow/lane.c */             \
