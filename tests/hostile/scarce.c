@@ -433,12 +433,77 @@ void scarce_threads(void)
     say_parts();
 }
 
+static _Atomic bool memory_ended;
+
+static void *launch_in_thread(void *user)
+{
+    struct part *own = user;
+    CUgraph graph;
+    CUstream stream;
+    CHECK(cuCtxSetCurrent(own->more));
+    CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    CUgraphExec exec = graph_on(own->address, own->key, &graph);
+    for (unsigned i = 0; i < 4 || (!memory_ended && i < 1000); i++) {
+        CHECK(cuGraphLaunch(exec, stream));
+        CHECK(cuStreamSynchronize(stream));
+    }
+    CHECK(cuGraphExecDestroy(exec));
+    CHECK(cuGraphDestroy(graph));
+    return NULL;
+}
+
+// Threads launch graphs while another one takes memory.
+void scarce_graph_threads(void)
+{
+    pthread_t threads[THREADS];
+    struct part own[THREADS];
+    unsigned bad = 0;
+    memory_ended = false;
+    for (unsigned i = 0; i < THREADS; i++) {
+        own[i].key = i + 1;
+        CHECK(cuMemAlloc_v2(&own[i].address, 2 * MIB));
+        CHECK(cuCtxGetCurrent((CUcontext *)&own[i].more));
+    }
+    leave_mib(64);
+    for (unsigned i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, launch_in_thread, &own[i]);
+    take_all(take_plain, 4 * MIB, NULL);
+    memory_ended = true;
+    for (unsigned i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    for (unsigned i = 0; i < THREADS; i++)
+        bad += count_bad(own[i].address, i + 1) != 0;
+    printf("%u bad\n", bad);
+    say_parts();
+}
+
+// Memory ends while another stream is captured.
+void scarce_captured(void)
+{
+    CUstream captured, stream;
+    CUgraph graph;
+    CUgraphExec exec;
+    CUdeviceptr own;
+    CHECK(cuStreamCreate(&captured, CU_STREAM_NON_BLOCKING));
+    CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    CHECK(cuMemAlloc_v2(&own, 2 * MIB));
+    leave_mib(64);
+    CHECK(cuStreamBeginCapture_v2(captured, CU_STREAM_CAPTURE_MODE_RELAXED));
+    work_on(own, 8, captured);
+    take_all(take_plain, 8 * MIB, stream);
+    work_on(own, 9, captured);
+    CHECK(cuStreamEndCapture(captured, &graph));
+    CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    CHECK(cuGraphLaunch(exec, stream));
+    CHECK(cuStreamSynchronize(stream));
+    printf("%u bad\n", count_bad(own, 9));
+    say_parts();
+}
+
 // Two contexts of one device share its memory.
 void scarce_contexts(void)
 {
     CUcontext first, other;
-    CUmodule module;
-    CUfunction function;
     CHECK(cuCtxGetCurrent(&first));
     leave_mib(LEFT_MIB);
     take_all(take_plain, 64 * MIB, NULL);
@@ -449,7 +514,6 @@ void scarce_contexts(void)
     while (cuMemAlloc_v2(&address, 8 * MIB) == CUDA_SUCCESS)
         parts[part_count++].address = address;
     printf("%u in the other\n", part_count - before);
-    (void)module, (void)function;
     CHECK(cuCtxDestroy_v2(other));
     CHECK(cuCtxSetCurrent(first));
     part_count = before;
