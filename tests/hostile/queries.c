@@ -232,6 +232,31 @@ void queries_pool(void)
     }
 }
 
+// Waits return memory of pools to the device, whether or not the program needs what they wait for.
+void queries_pool_release(void)
+{
+    CUmemoryPool pool;
+    cuuint64_t reserved = 0;
+    size_t free_bytes[2], total;
+    CUdeviceptr memory;
+    CHECK(cuDeviceGetDefaultMemPool(&pool, 0));
+    for (unsigned i = 0; i < 6; i++) {
+        CHECK(cuMemGetInfo_v2(&free_bytes[0], &total));
+        CHECK(cuMemAllocAsync(&memory, 64 << 20, NULL));
+        fill(memory, 100, i, 1000000, NULL);
+        CHECK(cuMemFreeAsync(memory, NULL));
+        if (i % 2)
+            CHECK(cuStreamSynchronize(NULL));
+        else
+            CHECK(cuCtxSynchronize());
+        if (i % 3)
+            CHECK(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &reserved));
+        CHECK(cuMemGetInfo_v2(&free_bytes[1], &total));
+        printf("%llu reserved, %lld taken\n", (unsigned long long)reserved,
+               (long long)free_bytes[0] - (long long)free_bytes[1]);
+    }
+}
+
 // --- Kernels and modules -------------------------------------------------------------------------
 
 static const char ptx[] =

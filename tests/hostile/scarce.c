@@ -191,6 +191,25 @@ void scarce_arrays(void)
     say_parts();
 }
 
+// Memory of a pool is there for others after a wait.
+void scarce_released(void)
+{
+    CUdeviceptr address;
+    CUstream stream;
+    leave_mib(LEFT_MIB);
+    CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    for (unsigned i = 0; i < 6; i++) {
+        CHECK(cuMemAllocAsync(&address, 128 * MIB, stream));
+        fill(address, PART_WORDS, i, 1000000, stream);
+        CHECK(cuMemFreeAsync(address, stream));
+        CHECK(cuStreamSynchronize(stream));
+        CHECK(cuMemAlloc_v2(&address, 160 * MIB));
+        work_on(address, i, stream);
+        CHECK(cuMemFree_v2(address));
+    }
+    say_parts();
+}
+
 // --- What is free --------------------------------------------------------------------------------
 
 // Most of what is free, again and again.

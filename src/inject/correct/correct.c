@@ -18,6 +18,7 @@
 #include "inject/correct/wait/copy.h"
 #include "inject/correct/wait/memory.h"
 #include "inject/correct/wait/owed.h"
+#include "inject/correct/wait/release.h"
 #include "inject/correct/wait/sync.h"
 #include "inject/guard/state.h"
 #include "inject/util/settings.h"
@@ -154,6 +155,7 @@ static bool start(const struct core_driver *driver)
     correct_back_start();
     correct_uses_start();
     correct_ask_start();
+    correct_release_start();
     guard_state.table.owes = true;
     correct_state.on = true;
     return true;
@@ -363,6 +365,7 @@ static void before(struct core_call *call)
 static void after(struct core_call *call)
 {
     correct_owed_after(call);
+    correct_release_after(call);
     correct_back_after(call);
 }
 
@@ -370,7 +373,7 @@ static bool free_memory(struct core_call *call)
 {
     (void)call;
     const bool backs = correct_back_give_back(), pools = correct_pool_give_back();
-    return backs || pools;
+    return correct_release() || backs || pools;
 }
 
 static void context_gone(struct core_context *context, uint64_t call)

@@ -46,6 +46,8 @@ struct correct_owed {            // wait/owed.c
     _Atomic bool off;            // something may access memory without waiting
     _Atomic uint64_t hosts;      // host functions that were enqueued
     _Atomic uint64_t hosts_done; // how many of these are known to have run
+    _Atomic bool uses_pools;     // memory was allocated from the driver's pools
+    _Atomic bool keeps;          // pools keep memory that a wait would have released: see release.c
     _Atomic bool marks_events;   // records of events get marks
     _Atomic CUresult reported;   // the last error that the program was returned
     struct {

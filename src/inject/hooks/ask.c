@@ -13,6 +13,8 @@ HOOKED(cuMemGetInfo_v2, (size_t * free_bytes, size_t *total), (free_bytes, total
     if (result == CUDA_SUCCESS && free_bytes && call.current)
         *free_bytes += shadow_held_bytes(call.current->device);
 })
+HOOKED(cuMemPoolGetAttribute, (CUmemoryPool pool, CUmemPool_attribute attribute, void *value),
+       (pool, attribute, value), NO_STREAM, {}, {})
 HOOKED(cuPointerGetAttribute, (void *data, CUpointer_attribute attribute, CUdeviceptr address),
        (data, attribute, address), NO_STREAM, {}, {})
 HOOKED(cuPointerGetAttributes,

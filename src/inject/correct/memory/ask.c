@@ -5,6 +5,7 @@
 
 #include "back.h"
 #include "inject/correct/correct.h"
+#include "inject/correct/wait/release.h"
 #include "pool.h"
 
 // Gives kept memory back first, because only the driver knows by how much its free memory grows.
@@ -12,6 +13,7 @@ static CUresult tells_free(size_t *free_bytes, size_t *total)
 {
     const struct core_call *call = correct_call();
     correct_pool_give_back();
+    correct_release();
     const CUresult result = REAL(cuMemGetInfo_v2)(free_bytes, total);
     if (result == CUDA_SUCCESS && free_bytes && call->current)
         *free_bytes = (size_t)((int64_t)*free_bytes +

@@ -23,6 +23,7 @@
 #include "inject/guard/readers.h"
 #include "inject/uses/clock_reads.h"
 #include "memory.h"
+#include "release.h"
 
 static void say_stopped(const char *what, const char *why)
 {
@@ -177,6 +178,7 @@ void correct_left_out(struct core_call *call)
     call->pending_count = 0;
     call->how &= (uint8_t)~HOOK_WAITS;
     uses_clock_left_out();
+    correct_release_left_out();
 }
 
 // --- Events --------------------------------------------------------------------------------------
