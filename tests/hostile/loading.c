@@ -2,6 +2,7 @@
 // Libraries: how they are opened, how they find CUDA, and what runs when they come and go.
 #include <dlfcn.h>
 #include <libgen.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -149,6 +150,23 @@ void loading_address_of(void)
     Dl_info info;
     if (dladdr((void *)cuMemAlloc_v2, &info))
         printf("%s %s\n", basename((char *)info.dli_fname), info.dli_sname);
+    // The same of functions that the program has looked up, and of those that look them up.
+    static const char *const names[] = {
+        "cuMemAlloc_v2", "cuLaunchKernel", "cuCtxGetCurrent",    "dlsym",
+        "dladdr",        "malloc",         "cuGetProcAddress_v2"};
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct link_map *map = NULL;
+        void *found = dlsym(RTLD_DEFAULT, names[i]), *own = dlsym(driver, names[i]);
+        if (!dladdr1(found, &info, (void **)&map, RTLD_DL_LINKMAP))
+            continue;
+        printf("%s: %s in %s, %s, there %d, at its start %d, the same %d\n", names[i],
+               info.dli_sname, basename((char *)info.dli_fname),
+               map ? basename(map->l_name) : "none", info.dli_saddr == found,
+               (uintptr_t)info.dli_fbase == (uintptr_t)map->l_addr,
+               own == found || names[i][0] != 'c');
+    }
+    printf("%d\n", dladdr(&info, &info));
 }
 
 // A program that can do without MPI, OpenMP or others asks whether they are there.

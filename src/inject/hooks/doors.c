@@ -4,7 +4,7 @@
 // dlsym and dlvsym, and cuGetProcAddress. The hook replaces a function only if its real address is
 // the driver's. So a library with functions of the same names, or a version of a function that is
 // not in the table, passes through. Functions of MPI that libglint-mpi.so replaces are returned in
-// the same way.
+// the same way. dladdr tells of a hook what it tells of the function that it stands for.
 //
 // dlsym and dlvsym depend on their caller (RTLD_NEXT, RTLD_DEFAULT). If glint does not replace the
 // result, they jump to the real function with the caller's return address in place (util/entry.h).
@@ -20,6 +20,7 @@
 #include "inject/guard/state.h"
 #include "inject/sampled/tools.h"
 #include "inject/util/entry.h"
+#include "inject/util/next.h"
 #include "plan/plan.h"
 
 // --- The table -----------------------------------------------------------------------------------
@@ -165,6 +166,63 @@ void *hooks_choose_dlvsym(void *handle, const char *name)
 
 ENTRY(hooks, dlsym);
 ENTRY(hooks, dlvsym);
+
+// --- dladdr --------------------------------------------------------------------------------------
+
+static bool is_own(const char *path)
+{
+    static const char *const own[] = {"libglint.so", "libglint-sync.so", "libglint-mpi.so"};
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    for (size_t i = 0; slash && i < sizeof(own) / sizeof(own[0]); i++) {
+        if (strcmp(slash + 1, own[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+struct other {
+    const char *name;
+    void *found;
+};
+
+static int find_other(struct dl_phdr_info *info, size_t bytes, void *user)
+{
+    struct other *other = user;
+    (void)bytes;
+    other->found = is_own(info->dlpi_name) ? NULL : util_definition(info, other->name);
+    return other->found != NULL;
+}
+
+// Returns the function in whose place the program has one of glint's; NULL: none.
+static const void *stands_for(const void *address, const Dl_info *info)
+{
+    if (!is_own(info->dli_fname) || info->dli_saddr != address)
+        return NULL;
+    for (int i = 0; i < HOOK_COUNT; i++) {
+        if (wrappers[i] == address)
+            return core_driver_find_real((enum core_hook)i);
+    }
+    struct other other = {.name = info->dli_sname};
+    dl_iterate_phdr(find_other, &other);
+    return other.found;
+}
+
+__attribute__((visibility("default"))) int dladdr1(const void *address, Dl_info *info, void **extra,
+                                                   int flags)
+{
+    int (*next)(const void *, Dl_info *, void **, int) =
+        NEXT(dladdr1, int (*)(const void *, Dl_info *, void **, int));
+    int found = next(address, info, extra, flags);
+    const void *real = found ? stands_for(address, info) : NULL;
+    if (real && (found = next(real, info, extra, flags)) != 0)
+        info->dli_saddr = (void *)(uintptr_t)address; // NOLINT(performance-no-int-to-ptr)
+    return found;
+}
+
+__attribute__((visibility("default"))) int dladdr(const void *address, Dl_info *info)
+{
+    return dladdr1(address, info, NULL, 0);
+}
 
 // --- cuGetProcAddress ----------------------------------------------------------------------------
 
