@@ -18,13 +18,18 @@ typedef int glibc_finder(void *address, struct dl_find_object *found);
 
 enum { REMEMBERED = 16 };
 
+struct image { // what is set of a struct dl_find_object: threads may have small stacks
+    void *start, *end, *frames;
+    struct link_map *object;
+};
+
 // Belongs to the thread. `busy`: a signal handler has interrupted a search, and must not use the
 // rest. Initial-exec: the first access of a thread must not allocate memory.
 static _Thread_local struct {
     _Atomic bool busy;
     unsigned next;
     unsigned long long adds, subs; // the loader's counters when the images were found
-    struct dl_find_object image[REMEMBERED];
+    struct image image[REMEMBERED];
 } memory __attribute__((tls_model("initial-exec")));
 
 struct search {
@@ -33,9 +38,18 @@ struct search {
     bool uses_memory, is_first, done;
 };
 
-static bool is_in(const struct dl_find_object *image, uintptr_t address)
+static bool is_in(const struct image *image, uintptr_t address)
 {
-    return address >= (uintptr_t)image->dlfo_map_start && address < (uintptr_t)image->dlfo_map_end;
+    return address >= (uintptr_t)image->start && address < (uintptr_t)image->end;
+}
+
+static void describe_image(const struct image *image, struct dl_find_object *found)
+{
+    memset(found, 0, sizeof(*found));
+    found->dlfo_map_start = image->start;
+    found->dlfo_map_end = image->end;
+    found->dlfo_eh_frame = image->frames;
+    found->dlfo_link_map = image->object;
 }
 
 static bool is_remembered(struct search *search, const struct dl_phdr_info *info)
@@ -47,7 +61,7 @@ static bool is_remembered(struct search *search, const struct dl_phdr_info *info
     }
     for (unsigned i = 0; i < REMEMBERED; i++) {
         if (is_in(&memory.image[i], search->address)) {
-            *search->found = memory.image[i];
+            describe_image(&memory.image[i], search->found);
             return true;
         }
     }
@@ -63,8 +77,7 @@ static struct link_map *link_map_of(const struct dl_phdr_info *info, const void 
     return NULL;
 }
 
-static bool describe(const struct dl_phdr_info *info, uintptr_t address,
-                     struct dl_find_object *found)
+static bool describe(const struct dl_phdr_info *info, uintptr_t address, struct image *image)
 {
     const uintptr_t page = 4095;
     uintptr_t start = UINTPTR_MAX, end = 0, frames = 0, dynamic = 0;
@@ -82,12 +95,11 @@ static bool describe(const struct dl_phdr_info *info, uintptr_t address,
     }
     if (address < (start & ~page) || address >= end)
         return false;
-    memset(found, 0, sizeof(*found));
-    found->dlfo_map_start = (void *)(start & ~page); // NOLINT(performance-no-int-to-ptr)
-    found->dlfo_map_end = (void *)end;               // NOLINT(performance-no-int-to-ptr)
-    found->dlfo_eh_frame = (void *)frames;           // NOLINT(performance-no-int-to-ptr)
-    found->dlfo_link_map = link_map_of(info, (const void *)dynamic); // NOLINT
-    return found->dlfo_link_map;
+    image->start = (void *)(start & ~page);                   // NOLINT(performance-no-int-to-ptr)
+    image->end = (void *)end;                                 // NOLINT(performance-no-int-to-ptr)
+    image->frames = (void *)frames;                           // NOLINT(performance-no-int-to-ptr)
+    image->object = link_map_of(info, (const void *)dynamic); // NOLINT
+    return image->object;
 }
 
 static int visit(struct dl_phdr_info *info, size_t bytes, void *data)
@@ -98,11 +110,13 @@ static int visit(struct dl_phdr_info *info, size_t bytes, void *data)
         search->done = true;
         return 1;
     }
+    struct image image;
     search->is_first = false;
-    if (!describe(info, search->address, search->found))
+    if (!describe(info, search->address, &image))
         return 0;
+    describe_image(&image, search->found);
     if (search->uses_memory)
-        memory.image[memory.next++ % REMEMBERED] = *search->found;
+        memory.image[memory.next++ % REMEMBERED] = image;
     search->done = true;
     return 1;
 }

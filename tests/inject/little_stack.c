@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads with stacks of 40 KiB that allocate, launch, copy, wait and free. Whatever glint does in
-// these calls has to fit in.
+// Threads with stacks of 40 and of 20 KiB that allocate, launch, also by graphs, copy, wait and
+// free. Whatever glint does in these calls has to fit in.
 #include <pthread.h>
 #include <string.h>
 
 #include "program.h"
 
-enum { THREADS = 3, STACK_BYTES = 40 << 10, WORDS = 1 << 20 };
+enum { THREADS = 3, WORDS = 1 << 20 };
+static const size_t stack_bytes[] = {40 << 10, 20 << 10}; // if the system allows so little
 
 // Adds its index to each word.
 static const char ptx[] =
@@ -21,6 +22,31 @@ static const char ptx[] =
 static CUcontext context;
 static CUfunction add;
 
+static void launch_graph(CUdeviceptr memory)
+{
+    CUgraph graph;
+    CUgraphExec exec;
+    CUgraphNode node;
+    CUstream stream;
+    CUDA_KERNEL_NODE_PARAMS params = {.func = add,
+                                      .gridDimX = WORDS / 256,
+                                      .gridDimY = 1,
+                                      .gridDimZ = 1,
+                                      .blockDimX = 256,
+                                      .blockDimY = 1,
+                                      .blockDimZ = 1,
+                                      .kernelParams = (void *[]){&memory}};
+    CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    CHECK(cuGraphCreate(&graph, 0));
+    CHECK(cuGraphAddKernelNode_v2(&node, graph, NULL, 0, &params));
+    CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    CHECK(cuGraphLaunch(exec, stream));
+    CHECK(cuStreamSynchronize(stream));
+    CHECK(cuGraphExecDestroy(exec));
+    CHECK(cuGraphDestroy(graph));
+    CHECK(cuStreamDestroy_v2(stream));
+}
+
 static void *work(void *unused)
 {
     unsigned words[4];
@@ -31,6 +57,7 @@ static void *work(void *unused)
     CHECK(cuMemsetD32_v2(memory, 5, WORDS));
     CHECK(cuLaunchKernel(add, WORDS / 256, 1, 1, 256, 1, 1, 0, NULL, (void *[]){&memory}, NULL));
     CHECK(cuCtxSynchronize());
+    launch_graph(memory);
     CHECK(cuMemcpyDtoH_v2(words, memory, sizeof(words)));
     CHECK(cuMemFree_v2(memory));
     printf("%u %u\n", words[0], words[3]);
@@ -43,11 +70,11 @@ int main(void)
     context = start_thread();
     CHECK(cuModuleLoadData(&module, ptx));
     CHECK(cuModuleGetFunction(&add, module, "add"));
-    for (unsigned i = 0; i < THREADS; i++) {
+    for (unsigned i = 0; i < 2 * THREADS; i++) {
         pthread_attr_t attributes;
         pthread_t thread;
         pthread_attr_init(&attributes);
-        pthread_attr_setstacksize(&attributes, STACK_BYTES);
+        (void)pthread_attr_setstacksize(&attributes, stack_bytes[i / THREADS]);
         if (pthread_create(&thread, &attributes, work, NULL) == 0)
             pthread_join(thread, NULL);
     }

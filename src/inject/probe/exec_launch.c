@@ -127,7 +127,7 @@ void probe_exec_launch(struct core_call *call, CUgraphExec handle, const struct 
         return;
     if (call->flags & EVENT_CALL_CAPTURED || !call->stream ||
         call->stream->context != exec->context || call->current != exec->context ||
-        !make_room(exec)) {
+        stack_is_small() || !make_room(exec)) {
         probe_exec_set_nodes(exec, false);
         for (size_t i = 0; i < exec->nodes.count; i++)
             probe_kernel_unwatched(exec->nodes.items[i].kernel, exec->context);

@@ -105,6 +105,10 @@ static void adopt_kernel(struct probe_exec *exec, uint32_t index, CUgraphNode ha
         probe_kernel_note(kernel, "nodes that kernels can change are not watched");
         return;
     }
+    if (stack_is_small()) {
+        probe_kernel_note(kernel, PROBE_LITTLE_STACK);
+        return;
+    }
     struct probe_clone *clone = probe_kernel_clone(kernel, function, exec->context);
     if (clone && is_lost(exec, handle, program, kernel, clone)) {
         probe_kernel_note(kernel, PROBE_FIT_LOST);

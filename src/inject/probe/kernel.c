@@ -388,7 +388,7 @@ void probe_kernel_prepare(const void *handle, struct core_context *context)
 {
     struct probe_kernel *kernel = context ? probe_kernel_of(handle) : NULL;
     CUstreamCaptureMode mode;
-    if (!kernel || !kernel->about)
+    if (!kernel || !kernel->about || stack_is_small())
         return;
     const bool relaxed = probe_relax(&mode);
     probe_kernel_clone(kernel, handle, context);

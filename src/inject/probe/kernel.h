@@ -85,4 +85,6 @@ struct probe_params *probe_params_make(const struct probe_kernel *kernel,
                                        const struct probe_clone *clone, void **pointers,
                                        void **extra);
 
+#define PROBE_LITTLE_STACK "launches by threads with less than 48 KiB of stack are not watched"
+
 #endif

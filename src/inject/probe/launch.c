@@ -64,6 +64,11 @@ static void begin(struct probe_launch *launch, struct core_call *call, struct pr
     if (call->early || call->flags & EVENT_CALL_CAPTURED || !call->stream || !call->current ||
         call->stream->context != call->current || !probe_kernel_chosen(kernel))
         return;
+    if (stack_is_small()) {
+        if (kernel->about)
+            probe_kernel_note(kernel, PROBE_LITTLE_STACK);
+        return;
+    }
     const bool relaxed = probe_relax(&mode);
     struct probe_clone *clone = probe_kernel_clone(kernel, function, call->current);
     probe_unrelax(relaxed, &mode);
@@ -254,11 +259,11 @@ void probe_call_end(struct core_call *call)
     if (call->result != CUDA_SUCCESS && call->result != CUDA_ERROR_NOT_READY)
         shadow_call_failed(call->current);
     probe_exec_release(call);
-    if (!call->current)
+    if (!call->current || !(call->how & HOOK_WAITS || many) || stack_is_small())
         return;
     if (many)
         shadow_collect(call->current);
-    else if (call->how & HOOK_WAITS)
+    else
         shadow_tell_landed(call->current);
 }
 

@@ -164,6 +164,11 @@ void probe_load_begin(struct probe_load *load, const struct core_call *call, con
     }
     if (image && probe_link_find(image, load->module))
         return;
+    if (stack_is_small()) {
+        snprintf(load->module->reason, sizeof(load->module->reason),
+                 "its module was loaded by a thread with less than 48 KiB of stack");
+        return;
+    }
     const enum base_code code = image ? fatbin_open_memory(image, &opened, &error)
                                       : fatbin_open_file(path, &opened, &error);
     if (code != BASE_OK) {

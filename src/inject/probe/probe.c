@@ -2,6 +2,7 @@
 // The settings of probes, and the layer.
 #include "probe.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -145,6 +146,37 @@ static bool is_enough(const struct core_call *call, uint32_t device, uint64_t he
            call->wanted_bytes <= free_bytes + held_bytes;
 }
 
+struct giving {
+    uint32_t device;
+    bool freed;
+};
+
+static void *give_back(void *user)
+{
+    struct giving *giving = user;
+    core_thread.depth++; // calls of the driver are glint's
+    giving->freed = shadow_trim(giving->device) || shadow_end(giving->device, probe_exec_leave_all);
+    core_thread.depth--;
+    return NULL;
+}
+
+// Records that are written meanwhile need more stack than some threads have.
+static bool give_back_elsewhere(struct giving *giving)
+{
+    sigset_t all, before;
+    pthread_t thread;
+    int cancel;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); // joining is a cancellation point
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const bool made = pthread_create(&thread, NULL, give_back, giving) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (made)
+        pthread_join(thread, NULL);
+    pthread_setcancelstate(cancel, NULL);
+    return made;
+}
+
 // All memory is given back one thread at a time, by threads that have taken no executable.
 static bool free_memory(struct core_call *call)
 {
@@ -152,7 +184,7 @@ static bool free_memory(struct core_call *call)
                             : call->current     ? call->current->device
                                                 : 0;
     const CUgraphExec exec = call->exec ? call->exec->handle : NULL;
-    bool freed = false;
+    struct giving giving = {.device = device};
     if (!device || call->probe || call->sampled || !shadow_held_bytes(device))
         return false;
     probe_exec_withdraw(call);
@@ -160,11 +192,11 @@ static bool free_memory(struct core_call *call)
     util_mutex_lock(&probe_state->giving, RANK_GIVING);
     const uint64_t held = shadow_held_bytes(device);
     if (held && is_enough(call, device, held))
-        freed = shadow_trim(device) || shadow_end(device, probe_exec_leave_all);
+        (void)(stack_is_small() ? give_back_elsewhere(&giving) : give_back(&giving) == NULL);
     util_mutex_unlock(&probe_state->giving, RANK_GIVING);
     if (exec)
         probe_exec_take(call, exec);
-    return freed;
+    return giving.freed;
 }
 
 // Shadow memory has no layer: it gets events through this one, its only user.

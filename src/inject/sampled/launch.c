@@ -90,8 +90,9 @@ static bool adapt(CUfunction to, CUfunction from)
 
 static bool is_plain(const struct core_call *call)
 {
-    return !call->early && !(call->flags & EVENT_CALL_CAPTURED) && call->stream && call->current &&
-           call->stream->context == call->current && !call->stream->green && !call->cluster[0] &&
+    return !stack_is_small() && !call->early && !(call->flags & EVENT_CALL_CAPTURED) &&
+           call->stream && call->current && call->stream->context == call->current &&
+           !call->stream->green && !call->cluster[0] &&
            !(call->detail.launch.flags & EVENT_LAUNCH_COOPERATIVE) &&
            !atomic_load(&core_state.captures);
 }

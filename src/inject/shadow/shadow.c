@@ -328,8 +328,8 @@ static void collect_all(struct shadow *shadow)
 void shadow_context_end(struct core_context *context)
 {
     struct shadow *shadow = atomic_load(&context->shadow);
-    if (!shadow)
-        return;
+    if (!shadow || stack_is_small())
+        return; // what is in flight stays unknown
     CUcontext popped;
     const bool push = core_context_current() != context &&
                       REAL(cuCtxPushCurrent_v2)(context->handle) == CUDA_SUCCESS;

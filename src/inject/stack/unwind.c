@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -111,6 +112,20 @@ struct stack_unwind_bounds stack_unwind_bounds_from(uint64_t sp)
     if (bounds.high < sizeof(uint64_t)) // none was found
         bounds.high = sizeof(uint64_t);
     return bounds;
+}
+
+enum { SMALL_BYTES = 48 << 10 };
+
+// The first thread's stack grows, so the start of its mapping says nothing. The kernel puts the
+// bytes that AT_RANDOM tells of at its top.
+bool stack_is_small(void)
+{
+    const uint64_t sp = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+    const struct stack_unwind_bounds bounds = bounds_of(sp);
+    if (!bounds.high || sp - bounds.low >= SMALL_BYTES)
+        return false;
+    const uint64_t top = getauxval(AT_RANDOM);
+    return top < bounds.low || top >= bounds.high;
 }
 
 // --- Rules by address ----------------------------------------------------------------------------

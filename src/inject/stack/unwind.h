@@ -88,6 +88,11 @@ struct stack_unwind_bounds {
 };
 struct stack_unwind_bounds stack_unwind_bounds_from(uint64_t sp);
 
+// Returns whether the calling thread has too little stack left for what glint can also do
+// elsewhere, or leave: loading code, rewriting modules, and recording results. Programs choose
+// small stacks that suffice for the driver.
+bool stack_is_small(void);
+
 static inline bool stack_unwind_read(const struct stack_unwind_bounds *bounds, uint64_t address,
                                      uint64_t *value)
 {
