@@ -5,69 +5,35 @@
 // objects that are idle at the peak are moved to the host and back (swaps.c). That costs time, so
 // it is no part of the achievable peak.
 //
-// With several streams, calls do not run in the order of their numbers. An object's memory is
-// therefore needed until every object whose use starts later surely starts after its last use. The
-// clock of a stream, taken as the minimum over all later starts, never decreases, so it is found by
-// binary search.
+// With several streams, calls do not run in the order of their numbers (horizon.h).
 #include <stdlib.h>
 
 #include "analyses.h"
+#include "horizon.h"
 
-// The calls at which some object's memory starts to be needed, in order. For each stream, `least`
-// has for each of these calls the minimum of the clocks from that call on.
-struct beginnings {
-    uint32_t *calls;
-    size_t count;
-    struct base_map streams; // number to index + 1 in `least`
-    BASE_ARRAY(uint32_t *) least;
-};
+// Moving objects to the host again and again is no level of the peak that anybody wants: so many
+// bytes may be copied for each byte that it saves.
+enum { MOST_COPIED = 8 };
 
 struct packing {
     const struct analyze_run *run;
     bool delays;                      // copies and sets that initialize objects are delayed
     const struct analyze_swap *swaps; // by object, then by call
     size_t swap_count;
-    struct beginnings beginnings;
-    bool *wanted;                  // by call: it is among `calls`
+    struct analyze_horizon horizon;
+    bool *wanted;                  // by call: the memory of some object starts to be needed
     struct analyze_clocks *clocks; // of these calls
     BASE_ARRAY(struct analyze_block) blocks;
     bool failed; // memory ran out
 };
 
-// --- The end of an interval ----------------------------------------------------------------------
-
-// Returns, for the stream, the minimum of clocks from each beginning on; NULL when memory ran out.
-static const uint32_t *clocks_of(struct packing *packing, uint32_t stream)
-{
-    struct beginnings *beginnings = &packing->beginnings;
-    uint64_t *slot = base_map_put(&beginnings->streams, stream, NULL);
-    if (slot && *slot)
-        return beginnings->least.items[*slot - 1];
-    uint32_t **made = slot ? base_array_push(&beginnings->least) : NULL;
-    uint32_t *least = made ? calloc(beginnings->count + 1, sizeof(*least)) : NULL;
-    if (!least)
-        return NULL;
-    *made = least;
-    *slot = beginnings->least.count;
-    least[beginnings->count] = UINT32_MAX;
-    for (size_t i = beginnings->count; i-- > 0;) {
-        uint32_t clock =
-            analyze_clock_at(packing->run->model, packing->clocks, beginnings->calls[i], stream);
-        least[i] = clock < least[i + 1] ? clock : least[i + 1];
-    }
-    return least;
-}
-
 // Returns the end of the interval in which memory is needed whose last access is in the call
-// `last`. Objects whose intervals start before that end may be accessed at the same time.
+// `last`.
 static uint32_t needed_until(struct packing *packing, uint32_t last)
 {
-    const struct beginnings *beginnings = &packing->beginnings;
-    const uint32_t *least = clocks_of(packing, packing->run->model->calls.items[last].stream);
-    packing->failed |= !least;
-    const size_t next = least ? base_search(0, beginnings->count, i, least[i] <= last) : 0;
-    uint32_t until = next > 0 ? beginnings->calls[next - 1] + 1 : 0;
-    return until > last ? until : last + 1;
+    uint32_t until = last + 1;
+    packing->failed |= !analyze_needed_until(&packing->horizon, last, UINT32_MAX, &until);
+    return until;
 }
 
 // --- The interval of an object -------------------------------------------------------------------
@@ -146,11 +112,9 @@ bool analyze_is_laid_out(const struct analyze_model *model, const struct analyze
 static void take_beginnings(struct packing *packing)
 {
     struct analyze_model *model = packing->run->model;
-    struct beginnings *beginnings = &packing->beginnings;
     uint32_t first, last;
     packing->wanted = calloc(model->calls.count + 1, sizeof(*packing->wanted));
-    beginnings->calls = calloc(model->calls.count + 1, sizeof(*beginnings->calls));
-    packing->failed |= !packing->wanted || !beginnings->calls;
+    packing->failed |= !packing->wanted;
     for (size_t i = 0; i < model->objects.count && !packing->failed; i++) {
         const struct analyze_object *object = &model->objects.items[i];
         if (analyze_is_laid_out(model, object) && analyze_is_subject(object) &&
@@ -159,13 +123,11 @@ static void take_beginnings(struct packing *packing)
     }
     for (size_t i = 0; i < packing->swap_count && !packing->failed; i++)
         packing->wanted[packing->swaps[i].after] = true;
-    for (uint32_t i = 0; i < model->calls.count && !packing->failed; i++) {
-        if (packing->wanted[i])
-            beginnings->calls[beginnings->count++] = i;
-    }
     struct analyze_clocks *clocks = NULL;
     packing->failed = packing->failed || !analyze_set_order(model, packing->wanted, &clocks);
     packing->clocks = clocks;
+    packing->failed =
+        packing->failed || !analyze_horizon_init(&packing->horizon, model, clocks, packing->wanted);
 }
 
 // Stores the height of the layout, and a lower bound.
@@ -185,12 +147,8 @@ static bool lay_out(struct packing packing, uint64_t *height, uint64_t *least)
     }
     const bool good =
         !packing.failed && analyze_pack(packing.blocks.items, packing.blocks.count, height, least);
-    for (size_t i = 0; i < packing.beginnings.least.count; i++)
-        free(packing.beginnings.least.items[i]);
-    base_array_fini(&packing.beginnings.least);
-    base_map_fini(&packing.beginnings.streams);
+    analyze_horizon_fini(&packing.horizon);
     base_array_fini(&packing.blocks);
-    free(packing.beginnings.calls);
     free(packing.wanted);
     analyze_clocks_free(packing.clocks);
     return good;
@@ -221,7 +179,8 @@ bool analyze_achievable(const struct analyze_run *run, uint64_t peak, struct ana
                                         .swap_count = swaps.rows.count},
                        &height, &least);
         if (good && height < levels->achievable &&
-            analyze_is_gain(levels->achievable - height, peak)) {
+            analyze_is_gain(levels->achievable - height, peak) &&
+            swaps.copied_bytes / MOST_COPIED <= levels->achievable - height) {
             levels->swapped = height;
             levels->swaps = swaps.rows.count;
             levels->copied_bytes = swaps.copied_bytes;

@@ -81,9 +81,8 @@ void analyze_set_enough(struct analyze_run *run, const struct analyze_object *ob
 // Adds a match, with its worth alone, to the finding of similar matches. Returns the index of that
 // finding; NONE when memory ran out, and for code of libraries that the user cannot change.
 uint32_t analyze_add_finding(struct analyze_run *run, const struct analyze_finding *finding);
-// Returns a hash of the source lines of a call and its path. Calls from one source line have one
-// place, whatever copies of the line the compiler made. A call without a call path has its own.
-uint64_t analyze_place_of(const struct analyze_run *run, uint32_t path, uint64_t call);
+// The same as analyze_place_of(); a call without a call path has its own.
+uint64_t analyze_place_of_call(const struct analyze_model *model, uint32_t path, uint64_t call);
 // Keys by which similar matches are recognized; and objects of one name and call path, in matches
 // of patterns that are about an object.
 uint64_t analyze_key_of(const struct analyze_run *run, const struct analyze_finding *finding);

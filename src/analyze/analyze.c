@@ -165,7 +165,7 @@ static double share_of(const struct analysis *analysis, const struct analyze_fin
     double most = 0;
     for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
         most = shares[i] > most ? shares[i] : most;
-    return most;
+    return most < 1 ? most : 1; // memory may be pinned more often than the program waits
 }
 
 static void sort(struct analysis *analysis)
@@ -333,6 +333,15 @@ bool analyze_is_simulated(const struct analysis *analysis)
 const struct analyze_finding *analyze_finding(const struct analysis *analysis, size_t index)
 {
     return analysis->ranking[index];
+}
+
+size_t analyze_covering_rank(const struct analysis *analysis, const struct analyze_finding *finding)
+{
+    size_t rank = 0;
+    while (finding->covered_by && rank < analysis->finding_count &&
+           analysis->ranking[rank] != finding->covered_by)
+        rank++;
+    return finding->covered_by && rank < analysis->finding_count ? rank + 1 : 0;
 }
 
 uint64_t analyze_order(const struct analysis *analysis, uint64_t call)

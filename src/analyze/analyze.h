@@ -88,7 +88,11 @@ bool analyze_counts(enum profile_object_kind kind, uint64_t parent);
 // Objects and calls are numbers of the profile; 0: none. The pattern's description says which calls
 // its findings have and what they are (analyze_description.roles), and which fields its payload
 // has.
-enum { ANALYZE_MOST_OBJECTS = 100, ANALYZE_PAYLOAD_BYTES = 104 };
+enum { ANALYZE_MOST_OBJECTS = 100, ANALYZE_PAYLOAD_BYTES = 112 };
+
+struct analyze_paths {
+    uint32_t path, other_path;
+};
 
 struct analyze_finding {
     enum analyze_pattern pattern;
@@ -113,6 +117,11 @@ struct analyze_finding {
     const uint64_t *objects;
     size_t object_count; // at most ANALYZE_MOST_OBJECTS
 
+    // Of a finding on waits: all call paths of the calls that it is about, its own first. They
+    // differ if a source line makes several calls, or if the compiler copied it.
+    const struct analyze_paths *paths;
+    size_t path_count;
+
     // What fixing all matches, and nothing else, saves.
     uint64_t peak_bytes;    // off the highest peak
     uint64_t traffic_bytes; // not copied or set
@@ -121,6 +130,7 @@ struct analyze_finding {
     bool time_is_estimate;  // but gpu_ns may also be less than what is gained
     bool only_time_counts;  // traffic_bytes is within the GPU, and what it costs is known: gpu_ns
     uint64_t waits;         // number of waits, if times are not real; else 0
+    bool waits_are_pins;    // `waits` is how often memory is pinned, which takes long, too
     uint64_t more_blocks;   // that a multiprocessor holds at once; what they gain is not estimated
     double share; // the largest of its shares of the highest peak, of all traffic, of the run time
                   // and of all waits; findings are ranked by it
@@ -128,7 +138,8 @@ struct analyze_finding {
     // The gain is at least ANALYZE_LEAST_*, alone or together with other findings. An unknown gain
     // does not count.
     bool worthwhile;
-    bool covered;       // what it gains is gained if another worthwhile finding is fixed
+    // What it gains is gained if another worthwhile finding, this one, is fixed; NULL: it is not.
+    const struct analyze_finding *covered_by;
     bool only_together; // it gains something only if other findings are fixed, too
     // In that case, how much of the common gain is lost if only this is not fixed.
     uint64_t together_bytes; // off the highest peak
@@ -212,6 +223,10 @@ void analyze_keep_findings(struct analysis *analysis,
                            bool (*keep)(void *user, const struct analyze_finding *finding),
                            void *user);
 const struct analyze_finding *analyze_finding(const struct analysis *analysis, size_t index);
+// Returns the rank, from 1, of the finding that covers another; 0 if there is none, or if it was
+// removed.
+size_t analyze_covering_rank(const struct analysis *analysis,
+                             const struct analyze_finding *finding);
 
 // Returns whether the profile is of the simulated GPU. Its times are not real: no finding is
 // judged, ranked or rated by them, and gains in time (host_ns, gpu_ns) are 0.
@@ -356,8 +371,10 @@ struct analyze_wait_path {
     uint64_t checks;             // their result is looked at, and tells errors of launches first
     uint64_t waited;             // calls that found work pending
     uint64_t waited_ns;          // by all of them
-    bool safe;                   // all are unneeded
+    // Of all calls of this kind at the same source lines, because a fix changes all of them:
+    bool safe;       // all are unneeded
     bool deferrable; // all are unneeded or late: the wait may be delayed to the first use
+    bool checking;   // `checks` of at least one
     bool may_check;  // whether the program looks at the result is unknown
     bool costly;     // a copy for which pinning memory would cost more than is gained
 };

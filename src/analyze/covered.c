@@ -3,9 +3,10 @@
 // about the same memory or the same copy, is fixed. One place has one gain, so only one of them
 // counts as worthwhile.
 //
-// Three cases are certain. Memory that is freed in time, or allocated in time, is free for other
+// Four cases are certain. Memory that is freed in time, or allocated in time, is free for other
 // objects anyway, so it need not be reused by hand. What is written to an object that nothing reads
-// goes with the object. And a copy can be left out only once.
+// goes with the object. A copy can be left out only once. And one that is left out does not wait,
+// so it need not be made asynchronous; unless enough other copies of its line stay.
 #include "analyses.h"
 #include "analysis.h"
 
@@ -46,10 +47,34 @@ static bool gains_as_much(const struct analyze_finding *finding,
            finding->waits >= other->waits && finding->host_ns >= other->host_ns;
 }
 
+static bool is_at_same_place(const struct analyze_run *run, const struct analyze_finding *finding,
+                             const struct analyze_finding *by)
+{
+    return analyze_place_of_call(run->model, by->path, by->call) ==
+           analyze_place_of_call(run->model, finding->path, finding->call);
+}
+
+static uint64_t beyond(uint64_t amount, uint64_t other)
+{
+    return amount > other ? amount - other : 0;
+}
+
+// Returns whether copies of the finding wait enough that `by` does not leave out.
+static bool stays_worthwhile(const struct analyze_finding *finding,
+                             const struct analyze_finding *by, uint64_t run_ns)
+{
+    return beyond(finding->waits, by->waits) >= ANALYZE_LEAST_WAITS ||
+           analyze_is_part(beyond(finding->host_ns, by->host_ns), run_ns);
+}
+
 // Returns whether following `by` leaves nothing for the finding to gain.
 static bool is_covered(const struct analyze_run *run, const struct analyze_finding *finding,
                        const struct analyze_finding *by)
 {
+    if (finding->pattern == ANALYZE_SYNCHRONOUS_TRANSFER)
+        return by->pattern == ANALYZE_DUPLICATE_TRANSFER && (finding->waits || finding->host_ns) &&
+               is_at_same_place(run, finding, by) &&
+               !stays_worthwhile(finding, by, (uint64_t)run->model->host.end_ns);
     if (finding->pattern == ANALYZE_REDUNDANT_ALLOCATION && finding->peak_bytes)
         return by->count >= finding->count && gains_as_much(by, finding) &&
                (by->pattern == ANALYZE_EARLY_ALLOCATION
@@ -64,8 +89,7 @@ static bool is_covered(const struct analyze_run *run, const struct analyze_findi
     // Findings of one pattern at one place are about different copies.
     return by->pattern != finding->pattern && leaves_out_copy(by) && is_about_copy(by) &&
            gains_as_much(by, finding) && is_of(run, finding->object, by->object) &&
-           analyze_place_of(run, by->path, by->call) ==
-               analyze_place_of(run, finding->path, finding->call);
+           is_at_same_place(run, finding, by);
 }
 
 // Of two findings that cover each other, the one that ranks higher stays.
@@ -74,16 +98,17 @@ void analyze_cover(struct analysis *analysis, const struct analyze_run *run)
     size_t worthwhile = analysis->worthwhile_count;
     for (size_t i = 0; i < analysis->worthwhile_count; i++) {
         struct analyze_finding *finding = (struct analyze_finding *)analysis->ranking[i];
-        for (size_t j = 0; j < analysis->worthwhile_count && !finding->covered; j++) {
+        for (size_t j = 0; j < analysis->worthwhile_count && !finding->covered_by; j++) {
             const struct analyze_finding *by = analysis->ranking[j];
-            finding->covered = i != j && !by->covered && is_covered(run, finding, by) &&
-                               (j < i || !is_covered(run, by, finding));
+            if (i != j && !by->covered_by && is_covered(run, finding, by) &&
+                (j < i || !is_covered(run, by, finding)))
+                finding->covered_by = by;
         }
-        worthwhile -= finding->covered;
+        worthwhile -= finding->covered_by != NULL;
     }
     for (size_t i = 0; i < analysis->worthwhile_count; i++) {
         struct analyze_finding *finding = (struct analyze_finding *)analysis->ranking[i];
-        finding->worthwhile = !finding->covered;
+        finding->worthwhile = !finding->covered_by;
     }
     analysis->worthwhile_count = worthwhile;
 }

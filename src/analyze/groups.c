@@ -53,17 +53,22 @@ struct analyze_finding analyze_begin_finding(const struct analyze_run *run,
 
 // --- Members -------------------------------------------------------------------------------------
 
-uint64_t analyze_place_of(const struct analyze_run *run, uint32_t path, uint64_t call)
+uint64_t analyze_place_of(const struct analyze_model *model, uint32_t path)
 {
-    const uint64_t *lines = path ? base_map_get(&run->model->places, path) : NULL;
-    return lines ? *lines : path ? path : UINT64_MAX - call;
+    const uint64_t *lines = base_map_get(&model->places, path);
+    return lines ? *lines : path;
+}
+
+uint64_t analyze_place_of_call(const struct analyze_model *model, uint32_t path, uint64_t call)
+{
+    return path ? analyze_place_of(model, path) : UINT64_MAX - call;
 }
 
 static uint64_t made_at(const struct analyze_run *run, const struct analyze_object *object)
 {
     const struct analyze_call *made =
         object->call == ANALYZE_NONE ? NULL : &run->model->calls.items[object->call];
-    return analyze_place_of(run, made ? made->path : 0, object->number);
+    return analyze_place_of_call(run->model, made ? made->path : 0, object->number);
 }
 
 // Equal names have equal pointers, because a profile holds each text once. A function that
@@ -100,7 +105,8 @@ uint64_t analyze_key_of(const struct analyze_run *run, const struct analyze_find
         key[2] = line.line;
         key[3] = finding->kernel;
     } else {
-        key[1] = finding->call ? analyze_place_of(run, finding->path, finding->call) : 0;
+        key[1] =
+            finding->call ? analyze_place_of_call(run->model, finding->path, finding->call) : 0;
         key[2] = of_kernel ? finding->kernel : 0;
         // What is wrong with a kernel's use of one object, or with its values, says nothing about
         // others.

@@ -138,11 +138,6 @@ static void take_use(struct judging *judging, uint32_t index)
     if (use->copy != ANALYZE_NONE) {
         struct analyze_work work = analyze_work_of(waits, use->copy);
         wait = analyze_last_wait(waits, &work, own, use->time_ns);
-        // A synchronous copy waits for its own data, so a later copy that also waits is not charged
-        // for that data.
-        if (wait != own && use->sync == use->copy &&
-            waits->model->calls.items[waits->waits.items[wait].call].kind == PROFILE_CALL_COPY)
-            wait = own;
     } else if (is_seen(use)) {
         struct analyze_work work = {use->sync, ANALYZE_NONE,
                                     analyze_work_of(waits, use->sync).context};

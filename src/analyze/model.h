@@ -417,6 +417,10 @@ uint32_t analyze_narrowest_store(const struct analyze_model *model, uint32_t ker
 uint32_t analyze_find_call(const struct analyze_model *model, uint64_t number);
 uint32_t analyze_find_object(const struct analyze_model *model, uint64_t number);
 
+// Returns a hash of the source lines of a call path, the same for every copy of these lines that
+// the compiler made. Where lines are unknown, addresses count.
+uint64_t analyze_place_of(const struct analyze_model *model, uint32_t path);
+
 // Returns what the program does with the result of the calls of a path.
 static inline enum profile_result_use analyze_result_use(const struct analyze_model *model,
                                                          uint32_t path)
@@ -517,8 +521,8 @@ bool analyze_build_flow(const struct analyze_model *model, struct analyze_flow *
 void analyze_flow_fini(struct analyze_flow *flow);
 
 // order.c: sets the order of every call, and keeps clocks of the wanted calls; if `wanted` is NULL,
-// of each call that is the first to access some object. Returns false when memory ran out. The
-// caller frees the clocks.
+// of each call that is the first to access, or to need, some object. Returns false when memory ran
+// out. The caller frees the clocks.
 struct analyze_clocks;
 bool analyze_set_order(struct analyze_model *model, const bool *wanted,
                        struct analyze_clocks **clocks);

@@ -380,6 +380,8 @@ static bool prepare(struct ordering *ordering)
     for (size_t i = 0; i < model->objects.count; i++) {
         if (model->objects.items[i].first != ANALYZE_NONE)
             ordering->first[model->objects.items[i].first] = true;
+        if (model->objects.items[i].needed != ANALYZE_NONE)
+            ordering->first[model->objects.items[i].needed] = true;
     }
     return true;
 }

@@ -20,11 +20,31 @@ const struct analyze_threshold analyze_wait_percent = {"wait-percent", "percent"
 
 // --- Collecting ----------------------------------------------------------------------------------
 
+// Adds paths to those of a remedy. Returns whether they are new.
+static bool add_paths(struct analyze_remedies *remedies, uint32_t index, struct analyze_paths paths)
+{
+    struct analyze_remedy *remedy = &remedies->remedies.items[index];
+    const uint64_t key[] = {index, paths.path, paths.other_path};
+    uint64_t *slot = base_map_put(&remedies->path_keys, base_hash(key, sizeof(key)), NULL);
+    struct analyze_remedy_paths *made =
+        slot && *slot == 0 ? base_array_push(&remedies->paths) : NULL;
+    remedies->failed |= !slot || (*slot == 0 && !made);
+    if (!made)
+        return false;
+    *made = (struct analyze_remedy_paths){paths, remedy->last_paths};
+    *slot = remedies->paths.count;
+    remedy->last_paths = (uint32_t)remedies->paths.count;
+    remedy->path_count++;
+    return true;
+}
+
 struct analyze_remedy *analyze_remedy_at(struct analyze_remedies *remedies,
                                          enum analyze_pattern pattern, uint32_t path,
-                                         uint32_t other_path, uint64_t size_class)
+                                         uint32_t other_path, uint64_t size_class, bool *is_new)
 {
-    const uint64_t key[] = {(uint64_t)pattern, path, other_path, size_class};
+    const struct analyze_model *model = remedies->model;
+    const uint64_t key[] = {(uint64_t)pattern, analyze_place_of(model, path),
+                            other_path ? analyze_place_of(model, other_path) : 0, size_class};
     uint64_t *slot = base_map_put(&remedies->keys, base_hash(key, sizeof(key)), NULL);
     if (slot && *slot == 0) {
         struct analyze_remedy *made = base_array_push(&remedies->remedies);
@@ -35,6 +55,9 @@ struct analyze_remedy *analyze_remedy_at(struct analyze_remedies *remedies,
         }
     }
     remedies->failed |= !slot || *slot == 0;
+    if (remedies->failed)
+        return NULL;
+    *is_new = add_paths(remedies, (uint32_t)*slot - 1, (struct analyze_paths){path, other_path});
     return remedies->failed ? NULL : &remedies->remedies.items[*slot - 1];
 }
 
@@ -156,6 +179,17 @@ static uint64_t gain(int64_t before_ns, int64_t after_ns, uint64_t bound_ns)
 
 // --- Choosing ------------------------------------------------------------------------------------
 
+static void mark_costly(const struct rating *rating, const struct analyze_remedy *remedy)
+{
+    const struct analyze_remedy_paths *rows = rating->remedies->paths.items;
+    for (uint32_t at = remedy->last_paths; at; at = rows[at - 1].before) {
+        const struct analyze_wait_path *path =
+            analyze_find_wait_path(rating->analysis, rows[at - 1].paths.path, PROFILE_CALL_COPY);
+        assert(path);
+        rating->analysis->wait_paths[path - rating->analysis->wait_paths].costly = true;
+    }
+}
+
 // Drops remedies that are left out. Marks the call paths of those that are too costly: all of them,
 // or only those that cost more than they can gain.
 static void take_away(struct rating *rating, bool all_costly)
@@ -167,10 +201,7 @@ static void take_away(struct rating *rating, bool all_costly)
         if (!rows[i].left_out) {
             rows[kept++] = rows[i];
         } else if (all_costly || rows[i].cost_ns > rows[i].bound_ns) {
-            const struct analyze_wait_path *path =
-                analyze_find_wait_path(rating->analysis, rows[i].finding.path, PROFILE_CALL_COPY);
-            assert(path);
-            rating->analysis->wait_paths[path - rating->analysis->wait_paths].costly = true;
+            mark_costly(rating, &rows[i]);
         }
     }
     rating->remedies->remedies.count = kept;
@@ -293,12 +324,25 @@ static void rate(struct rating *rating)
         rate_together(rating, best_ns);
 }
 
-// Without real times, the gain is the number of waits that are avoided.
+// Returns whether a remedy avoids a wait of the call.
+static bool avoids_wait(const struct analyze_remedies *remedies, const struct analyze_act *act)
+{
+    const uint32_t wait = analyze_wait_of(&remedies->waits, act->call);
+    return act->action != ANALYZE_KEEP && wait != ANALYZE_NONE &&
+           analyze_has_waited(remedies->model, &remedies->waits.waits.items[wait]);
+}
+
+// Without real times, the gain is the number of waits that are avoided; or, as pinning takes time
+// even if nothing waits for the GPU, how often memory is pinned. Most frees find no work pending,
+// and asynchronous copies do not wait.
 static void count_waits(struct analyze_remedies *remedies)
 {
     for (size_t i = 0; i < remedies->remedies.count; i++) {
         struct analyze_remedy *remedy = &remedies->remedies.items[i];
-        remedy->finding.waits = remedy->facts.waits_stay ? 0 : remedy->finding.times;
+        struct analyze_finding *finding = &remedy->finding;
+        finding->waits = finding->waits_are_pins ? finding->times : 0;
+        for (size_t k = 0; k < remedy->act_count && !finding->waits_are_pins; k++)
+            finding->waits += avoids_wait(remedies, &remedies->acts.items[remedy->first_act + k]);
     }
 }
 

@@ -35,8 +35,9 @@ struct analyze_wait_facts {
     bool is_implicit;                    // it is no synchronization
     bool may_check; // whether the program looks at the result of the synchronization is unknown
     bool is_round_trip, is_other_place, is_freed; // of a duplicate
-    bool is_device, is_registered;                // the memory that is allocated and freed
-    bool waits_stay; // its calls still wait when the finding is followed
+    bool from_device; // of a duplicate: the earlier copy took the bytes from the device
+    bool is_device, is_registered; // the memory that is allocated and freed
+    bool waits_stay;               // its calls still wait when the finding is followed
     bool
         others_need; // it waits too little to be reported alone, but others would wait here instead
 };
@@ -131,6 +132,13 @@ struct analyze_remedy {
     uint64_t cost_ns;                // one-time cost of pinning memory
     bool left_out;                   // used while remedies are chosen
     size_t first_act, act_count;
+    uint32_t last_paths, path_count; // index + 1 of the last of its paths; how many there are
+};
+
+// Call paths at which a remedy changes calls, in a list. All of them are at the same source lines.
+struct analyze_remedy_paths {
+    struct analyze_paths paths;
+    uint32_t before; // index + 1 of those that were added before
 };
 
 struct analyze_remedies {
@@ -141,14 +149,17 @@ struct analyze_remedies {
     struct base_map keys;            // to index + 1
     BASE_ARRAY(struct analyze_remedy) remedies;
     BASE_ARRAY(struct analyze_act) acts;
+    struct base_map path_keys; // hashes of a remedy and its paths
+    BASE_ARRAY(struct analyze_remedy_paths) paths;
     bool failed; // memory ran out
 };
 
-// Returns the remedy of a pattern at a call path, which must not be 0, and a second one, or 0.
-// Makes it if there is none. Returns NULL when memory ran out.
+// Returns the remedy of a pattern at the source lines of a call path, which must not be 0, and of a
+// second one, or 0. Makes it if there is none. Sets *is_new if the remedy had no call of these
+// paths before. Returns NULL when memory ran out.
 struct analyze_remedy *analyze_remedy_at(struct analyze_remedies *remedies,
                                          enum analyze_pattern pattern, uint32_t path,
-                                         uint32_t other_path, uint64_t size_class);
+                                         uint32_t other_path, uint64_t size_class, bool *is_new);
 // Adds what the remedy does with a call, and the upper bound of what that gains.
 void analyze_add_act(struct analyze_remedies *remedies, const struct analyze_remedy *remedy,
                      uint32_t call, enum analyze_action action, uint64_t bound_ns);

@@ -18,6 +18,39 @@ static int by_path(const void *one, const void *other)
     return (a->kind > b->kind) - (a->kind < b->kind);
 }
 
+// Judges the calls of one kind at the same source lines together. Returns false when memory ran
+// out.
+static bool judge_lines(const struct analyze_model *model, struct analyze_wait_path *rows,
+                        size_t count)
+{
+    enum { BUSY = 2, LATE = 4, CHECKS = 8, MAY_CHECK = 16 };
+    struct base_map lines = {0}; // source lines and kind to flags
+    bool good = true;
+    for (size_t round = 0; round < 2; round++) {
+        for (size_t i = 0; i < count && good; i++) {
+            struct analyze_wait_path *row = &rows[i];
+            const uint64_t key[] = {analyze_place_of(model, row->path), row->kind};
+            uint64_t *flags = base_map_put(&lines, base_hash(key, sizeof(key)), NULL);
+            good = flags != NULL;
+            if (!good)
+                break;
+            if (round == 0) {
+                const bool may_check =
+                    row->kind == PROFILE_CALL_SYNC &&
+                    analyze_result_use(model, row->path) == PROFILE_RESULT_UNKNOWN;
+                *flags |= (row->needed || row->unknown ? BUSY : 0) | (row->late ? LATE : 0) |
+                          (row->checks ? CHECKS : 0) | (may_check ? MAY_CHECK : 0);
+            }
+            row->deferrable = !(*flags & BUSY);
+            row->safe = row->deferrable && !(*flags & LATE);
+            row->checking = *flags & CHECKS;
+            row->may_check = *flags & MAY_CHECK;
+        }
+    }
+    base_map_fini(&lines);
+    return good;
+}
+
 static bool sum_up_paths(struct analysis *analysis, const struct analyze_waits *waits)
 {
     const struct analyze_model *model = waits->model;
@@ -61,18 +94,12 @@ static bool sum_up_paths(struct analysis *analysis, const struct analyze_waits *
         row->timed += wait->timed;
         row->checks += wait->checks;
         row->shown += wait->judgement == ANALYZE_UNKNOWN && wait->unknown == ANALYZE_WAIT_OUTPUT;
-        row->waited += (call->flags & ANALYZE_WAITED) != 0;
+        row->waited += model->simulated ? analyze_has_waited(model, wait)
+                                        : (call->flags & ANALYZE_WAITED) != 0;
         row->waited_ns += waited_ns;
     }
     base_map_fini(&rows);
-    for (size_t i = 0; i < paths.count; i++) {
-        assert(paths.items);
-        struct analyze_wait_path *row = &paths.items[i];
-        row->deferrable = row->needed == 0 && row->unknown == 0;
-        row->safe = row->deferrable && row->late == 0;
-        row->may_check = row->kind == PROFILE_CALL_SYNC &&
-                         analyze_result_use(model, row->path) == PROFILE_RESULT_UNKNOWN;
-    }
+    good = good && judge_lines(model, paths.items, paths.count);
     if (good && paths.count)
         qsort(paths.items, paths.count, sizeof(*paths.items), by_path);
     analysis->wait_paths = paths.items;
@@ -117,7 +144,7 @@ static bool sum_up_unlisted(struct analysis *analysis, const struct analyze_reme
         const struct analyze_call *call = &model->calls.items[wait->call];
         const uint64_t waited_ns = model->host.times.items[wait->call].waited_ns;
         if (wait->judgement != ANALYZE_UNNEEDED || found[wait->call] ||
-            !(waited_ns || call->flags & ANALYZE_WAITED))
+            !analyze_has_waited(model, wait))
             continue;
         struct analyze_wait_sum *sum = &analysis->run_time.unlisted[why_unlisted(analysis, call)];
         sum->waits++;
@@ -130,6 +157,22 @@ static bool sum_up_unlisted(struct analysis *analysis, const struct analyze_reme
 
 // --- Findings ------------------------------------------------------------------------------------
 
+static void set_paths(struct analyze_run *run, const struct analyze_remedies *remedies,
+                      const struct analyze_remedy *remedy, struct analyze_finding *finding)
+{
+    struct analyze_paths *paths =
+        base_new_array(&run->model->arena, struct analyze_paths, remedy->path_count);
+    run->failed |= !paths;
+    if (!paths)
+        return;
+    finding->paths = paths;
+    finding->path_count = remedy->path_count;
+    const struct analyze_remedy_paths *rows = remedies->paths.items;
+    size_t left = remedy->path_count;
+    for (uint32_t at = remedy->last_paths; at; at = rows[at - 1].before)
+        paths[--left] = rows[at - 1].paths;
+}
+
 static void add_findings(struct analyze_run *run, const struct analyze_remedies *remedies)
 {
     for (size_t i = 0; i < remedies->remedies.count && !run->failed; i++) {
@@ -140,6 +183,7 @@ static void add_findings(struct analyze_run *run, const struct analyze_remedies 
         if (!best)
             return;
         *finding = remedy->finding;
+        set_paths(run, remedies, remedy, finding);
         struct analyze_wait_facts facts = remedy->facts;
         facts.waited_ns = remedy->bound_ns;
         analyze_set_payload(finding, facts);
@@ -187,5 +231,7 @@ bool analyze_synchronisation(struct analysis *analysis, struct analyze_run *run)
     base_map_fini(&remedies.keys);
     base_array_fini(&remedies.remedies);
     base_array_fini(&remedies.acts);
+    base_map_fini(&remedies.path_keys);
+    base_array_fini(&remedies.paths);
     return good;
 }

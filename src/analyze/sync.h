@@ -31,8 +31,9 @@ struct analyze_wait {
     uint8_t unknown;   // enum analyze_wait_unknown, if that is ANALYZE_UNKNOWN
     bool legacy;       // it also waits for all streams that synchronize with the legacy stream
     bool is_event;
-    bool checks; // it is the first after a launch whose result the program looks at
-    bool timed;  // the program reads the clock after it, to measure a time
+    bool is_idle; // earlier waits have waited for all work before it; but a copy's own may wait
+    bool checks;  // it is the first after a launch whose result the program looks at
+    bool timed;   // the program reads the clock after it, to measure a time
 };
 
 struct analyze_wait_list {
@@ -56,6 +57,10 @@ struct analyze_waits {
 bool analyze_find_waits(struct analyze_waits *waits, const struct analyze_model *model);
 void analyze_waits_fini(struct analyze_waits *waits);
 
+// Returns whether the call took time to wait. How fast the CPU simulates a GPU does not decide
+// that: there, a call has waited if it could find work pending.
+bool analyze_has_waited(const struct analyze_model *model, const struct analyze_wait *wait);
+
 // Return the index of a stream, or of a context among the waits'; NONE if there is none.
 uint32_t analyze_stream_index(const struct analyze_model *model, uint32_t number);
 uint32_t analyze_context_index(const struct analyze_waits *waits, uint32_t number);
@@ -70,7 +75,8 @@ struct analyze_work analyze_work_of(const struct analyze_waits *waits, uint32_t 
 // Returns the index of the first wait after which the work has surely ended; NONE if there is none.
 uint32_t analyze_first_wait(const struct analyze_waits *waits, const struct analyze_work *work);
 // Returns the index of the last such wait after the wait `from` that had ended at a time; `from` if
-// there is none.
+// there is none. A program that waits by a synchronization, or by a copy, does not rely on later
+// calls that wait implicitly, as frees do; nor on later copies, after a copy.
 uint32_t analyze_last_wait(const struct analyze_waits *waits, const struct analyze_work *work,
                            uint32_t from, int64_t time_ns);
 // Returns the index of the wait of a call; NONE if the call does not wait.

@@ -36,15 +36,6 @@ enum analyze_action analyze_action_of(const struct analyze_wait *wait)
     return wait->judgement == ANALYZE_LATE ? ANALYZE_DEFER : ANALYZE_REMOVE;
 }
 
-// Returns whether the call has waited implicitly, and no remedy is about it yet. Most frees find no
-// work pending. The times of a simulated GPU do not tell whether one waited.
-static bool is_left(const struct analyze_remedies *remedies, const bool *taken, uint32_t call)
-{
-    const struct analyze_model *model = remedies->model;
-    return !taken[call] && (model->calls.items[call].flags & ANALYZE_WAITED ||
-                            (!model->simulated && model->host.times.items[call].waited_ns));
-}
-
 // Returns, for each call, 1 + the index of an object whose life it ends; 0: none. Returns NULL when
 // memory ran out.
 static uint32_t *list_ended(struct analyze_remedies *remedies)
@@ -82,19 +73,22 @@ void analyze_find_syncs(struct analyze_remedies *remedies, enum analyze_pattern 
     const struct analyze_model *model = remedies->model;
     bool *taken = analyze_list_taken(remedies);
     uint32_t *ended = list_ended(remedies);
-    for (size_t i = 0; i < remedies->waits.waits.count && !remedies->failed; i++) {
+    for (size_t i = 0; i < remedies->waits.waits.count && !remedies->failed && ended && taken;
+         i++) {
         const struct analyze_wait *wait = &remedies->waits.waits.items[i];
         const struct analyze_call *call = &model->calls.items[wait->call];
         const enum profile_call_kind kind = (enum profile_call_kind)call->kind;
         const struct analyze_wait_path *path =
             analyze_find_wait_path(remedies->analysis, call->path, kind);
         if (!path || !path->deferrable || !fits(path) ||
-            (kind != PROFILE_CALL_SYNC && !is_left(remedies, taken, wait->call)))
+            (kind != PROFILE_CALL_SYNC && (taken[wait->call] || !analyze_has_waited(model, wait))))
             continue;
-        struct analyze_remedy *remedy = analyze_remedy_at(remedies, pattern, call->path, 0, kind);
+        bool is_new;
+        struct analyze_remedy *remedy =
+            analyze_remedy_at(remedies, pattern, call->path, 0, kind, &is_new);
         if (!remedy)
             break;
-        remedy->facts.calls = path->calls;
+        remedy->facts.calls += is_new ? path->calls : 0;
         remedy->facts.may_check = path->may_check;
         set_call(model, remedy, kind, ended[wait->call]);
         analyze_take_wait(remedies, remedy, wait);

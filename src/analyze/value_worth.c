@@ -255,24 +255,31 @@ static const char *fill_of(const struct analyze_values *values)
 #undef IS_REPEATED
 }
 
-// The values that similar calls have, by key of their findings: a hash, or VARIOUS.
+// What is kept for a key of findings: a hash of the value, which is odd, or VARIOUS.
 enum { VARIOUS = 2 };
+
+void analyze_learn_value(struct analyze_run *run, struct base_map *values,
+                         const struct analyze_finding *finding, uint64_t value)
+{
+    uint64_t *slot = base_map_put(values, analyze_key_of(run, finding), NULL);
+    const uint64_t hash = base_hash(&value, sizeof(value)) | 1;
+    run->failed |= !slot;
+    if (slot)
+        *slot = *slot == 0 || *slot == hash ? hash : VARIOUS;
+}
+
+bool analyze_value_varies(const struct analyze_run *run, const struct base_map *values,
+                          const struct analyze_finding *finding)
+{
+    const uint64_t *seen = base_map_get(values, analyze_key_of(run, finding));
+    return seen && *seen == VARIOUS;
+}
 
 struct single_search {
     enum analyze_pattern pattern;
     struct base_map values;
     bool is_counted; // all values are known
 };
-
-static void learn_single(struct analyze_run *run, struct single_search *looking,
-                         const struct analyze_finding *finding, uint64_t value)
-{
-    uint64_t *slot = base_map_put(&looking->values, analyze_key_of(run, finding), NULL);
-    const uint64_t hash = base_hash(&value, sizeof(value)) | 1;
-    run->failed |= !slot;
-    if (slot)
-        *slot = *slot == 0 || *slot == hash ? hash : VARIOUS;
-}
 
 static void add_single(struct analyze_run *run, struct single_search *looking,
                        const struct analyze_value_use *use, const struct analyze_values *values)
@@ -282,11 +289,10 @@ static void add_single(struct analyze_run *run, struct single_search *looking,
         analyze_begin_value_finding(run, looking->pattern, use, values, &single.facts);
     single.value = (struct analyze_value){values->is_zero ? 0 : values->value, values->type};
     if (!looking->is_counted) {
-        learn_single(run, looking, &finding, single.value.bits);
+        analyze_learn_value(run, &looking->values, &finding, single.value.bits);
         return;
     }
-    const uint64_t *seen = base_map_get(&looking->values, analyze_key_of(run, &finding));
-    single.varies = seen && *seen == VARIOUS;
+    single.varies = analyze_value_varies(run, &looking->values, &finding);
     // Nothing is known about bytes between the elements, which the copy may bring for another use.
     if (!use->is_kernel && !use->is_read && use->rows[0]->stride == values->size_bytes)
         single.fill = fill_of(values);

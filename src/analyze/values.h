@@ -176,11 +176,21 @@ struct analyze_value_facts {
     "{if brief}{else}; {if alone}{call} {if read}reads{else}writes{end} them{else}the largest of " \
     "{count} uses is "                                                                             \
     "{call}{end}{end}"
+// What a suggestion adds that is right only if the values are always like that.
+#define ANALYZE_VALUE_TEXT_ALWAYS \
+    "{if brief}, if always so{else}, if that holds for other inputs, too{end}"
 #define ANALYZE_VALUE_TEXT_END "{if brief}{elif border}; values during a launch were not seen{end}"
 #define ANALYZE_CONFIRMED_TEXT_END                                                                 \
     ANALYZE_VALUE_TEXT_END                                                                         \
     "{if brief}{elif in_between}; so are all values that it {if read}read{else}stored{end} while " \
     "it ran{end}"
+
+// Notes, by key of the finding, which value a match has; and returns whether similar matches that
+// were noted have various ones.
+void analyze_learn_value(struct analyze_run *run, struct base_map *values,
+                         const struct analyze_finding *finding, uint64_t value);
+bool analyze_value_varies(const struct analyze_run *run, const struct base_map *values,
+                          const struct analyze_finding *finding);
 
 // Returns a finding on the values of a field, and sets what its payload has in common with others.
 struct analyze_finding analyze_begin_value_finding(const struct analyze_run *run,

@@ -179,11 +179,97 @@ static bool find(struct finding_waits *finding)
     return good;
 }
 
+// --- Pending work --------------------------------------------------------------------------------
+
+// Per stream, and beyond the last stream per context for work whose stream is unknown: 1 + the
+// index of the last call that gave it work, and of the last one that was waited for.
+struct waits_pending {
+    const struct analyze_waits *waits;
+    uint32_t *given, *waited;
+};
+
+static bool gives_work(const struct analyze_call *call)
+{
+    switch ((enum profile_call_kind)call->kind) {
+    case PROFILE_CALL_COPY:
+    case PROFILE_CALL_SET:
+    case PROFILE_CALL_LAUNCH:
+    case PROFILE_CALL_GRAPH_LAUNCH:
+    case PROFILE_CALL_HOST: return call->flags & ANALYZE_WORKS;
+    default: return false;
+    }
+}
+
+// Returns whether the wait also waits for the stream.
+static bool waits_for(const struct waits_pending *pending, const struct analyze_wait *wait,
+                      uint32_t stream)
+{
+    const struct analyze_model *model = pending->waits->model;
+    if (wait->stream == stream)
+        return true;
+    return analyze_context_index(pending->waits, model->streams.items[stream].context) ==
+               wait->context &&
+           ((wait->stream == ANALYZE_NONE && !wait->is_event) ||
+            (wait->legacy && blocks(model, stream)));
+}
+
+// Returns whether work may be pending that the wait waits for, and notes that it no longer is.
+static bool take_pending(struct waits_pending *pending, const struct analyze_wait *wait)
+{
+    const size_t streams = pending->waits->model->streams.count;
+    const uint32_t upto = wait->upto == ANALYZE_NONE ? 0 : wait->upto + 1;
+    bool found = wait->context == ANALYZE_NONE;
+    for (uint32_t i = 0; i < streams; i++) {
+        if (!waits_for(pending, wait, i))
+            continue;
+        // Work that was given after an event was recorded does not matter.
+        found |= pending->given[i] > pending->waited[i] &&
+                 (!wait->is_event || upto > pending->waited[i]);
+        pending->waited[i] = upto > pending->waited[i] ? upto : pending->waited[i];
+    }
+    if (wait->context != ANALYZE_NONE) {
+        const size_t unknown = streams + wait->context;
+        found |= pending->given[unknown] > pending->waited[unknown];
+        if (wait->stream == ANALYZE_NONE && !wait->is_event)
+            pending->waited[unknown] = upto;
+    }
+    return found;
+}
+
+static bool find_idle(struct analyze_waits *waits)
+{
+    const struct analyze_model *model = waits->model;
+    const size_t count = model->streams.count + waits->context_count + 1;
+    struct waits_pending pending = {waits, calloc(count, sizeof(uint32_t)),
+                                    calloc(count, sizeof(uint32_t))};
+    const bool good = pending.given && pending.waited;
+    size_t next = 0;
+    for (uint32_t i = 0; good && i < model->calls.count; i++) {
+        const struct analyze_call *call = &model->calls.items[i];
+        struct analyze_wait *wait = next < waits->waits.count && waits->waits.items[next].call == i
+                                        ? &waits->waits.items[next++]
+                                        : NULL;
+        const struct analyze_work work = analyze_work_of(waits, i);
+        if (wait)
+            wait->is_idle = !take_pending(&pending, wait);
+        // A copy that waits has waited for itself, too.
+        if (gives_work(call) && (!wait || call->kind == PROFILE_CALL_GRAPH_LAUNCH)) {
+            if (work.stream != ANALYZE_NONE)
+                pending.given[work.stream] = i + 1;
+            else if (work.context != ANALYZE_NONE)
+                pending.given[model->streams.count + work.context] = i + 1;
+        }
+    }
+    free(pending.given);
+    free(pending.waited);
+    return good;
+}
+
 bool analyze_find_waits(struct analyze_waits *waits, const struct analyze_model *model)
 {
     *waits = (struct analyze_waits){.model = model};
     struct finding_waits finding = {.waits = waits};
-    bool good = find(&finding);
+    bool good = find(&finding) && find_idle(waits);
     base_map_fini(&finding.events);
     base_array_fini(&finding.states);
     return good;
@@ -206,6 +292,29 @@ void analyze_waits_fini(struct analyze_waits *waits)
     base_map_fini(&waits->contexts);
     base_array_fini(&waits->waits);
     *waits = (struct analyze_waits){.model = waits->model};
+}
+
+// Returns whether the call itself takes as long as its copy: the driver keeps what is smaller, from
+// pageable memory, in a buffer of its own.
+static bool waits_for_itself(const struct analyze_model *model, uint32_t call)
+{
+    enum { BUFFERED_BYTES = 64 << 10 };
+    const struct analyze_host *host = &model->host;
+    const size_t at = base_search(0, host->copies.count, i, host->copies.items[i].call < call);
+    if (model->calls.items[call].kind != PROFILE_CALL_COPY)
+        return false;
+    if (at == host->copies.count || host->copies.items[at].call != call)
+        return true;
+    const struct analyze_copy *copy = &host->copies.items[at];
+    return copy->to_host || copy->memory != PROFILE_MEMORY_PAGEABLE || copy->bytes > BUFFERED_BYTES;
+}
+
+bool analyze_has_waited(const struct analyze_model *model, const struct analyze_wait *wait)
+{
+    if (model->simulated)
+        return !wait->is_idle || waits_for_itself(model, wait->call);
+    return model->calls.items[wait->call].flags & ANALYZE_WAITED ||
+           model->host.times.items[wait->call].waited_ns;
 }
 
 // --- Looking up a wait ---------------------------------------------------------------------------
@@ -261,6 +370,20 @@ uint32_t analyze_first_wait(const struct analyze_waits *waits, const struct anal
     return best;
 }
 
+// Returns whether a wait may take the place of the earlier wait `from`.
+static bool may_replace(const struct analyze_waits *waits, uint32_t wait, uint32_t from)
+{
+    const struct analyze_call *calls = waits->model->calls.items;
+    const uint8_t kind = calls[waits->waits.items[wait].call].kind;
+    if (from == ANALYZE_NONE || kind == PROFILE_CALL_SYNC)
+        return true;
+    switch ((enum profile_call_kind)calls[waits->waits.items[from].call].kind) {
+    case PROFILE_CALL_COPY: return false;
+    case PROFILE_CALL_SYNC: return kind == PROFILE_CALL_COPY;
+    default: return true;
+    }
+}
+
 uint32_t analyze_last_wait(const struct analyze_waits *waits, const struct analyze_work *work,
                            uint32_t from, int64_t time_ns)
 {
@@ -279,7 +402,7 @@ uint32_t analyze_last_wait(const struct analyze_waits *waits, const struct analy
             if (best != ANALYZE_NONE && index <= best)
                 break;
             if (times[wait->call].end_ns <= time_ns && wait->upto != ANALYZE_NONE &&
-                wait->upto > work->call) {
+                wait->upto > work->call && may_replace(waits, index, from)) {
                 best = index;
                 break;
             }

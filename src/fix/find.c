@@ -41,11 +41,20 @@ static const struct analyze_finding *finding_of(const struct finding_all *all,
 {
     for (size_t i = 0; i < all->evidence->finding_count; i++) {
         const struct analyze_finding *finding = all->evidence->findings[i];
-        if (finding->pattern == pattern && finding->path == path->path &&
-            finding->kind == path->kind)
-            return finding;
+        if (finding->pattern != pattern || finding->kind != path->kind)
+            continue;
+        for (size_t k = 0; k < finding->path_count; k++) {
+            if (finding->paths[k].path == path->path)
+                return finding;
+        }
     }
     return NULL;
+}
+
+// What several call paths gain together counts for the finding's own.
+static uint64_t saved_by(const struct analyze_finding *finding, uint32_t path)
+{
+    return finding->path == path ? finding->host_ns : 0;
 }
 
 static void add_wait_path(struct finding_all *all, const struct analyze_wait_path *path)
@@ -65,7 +74,7 @@ static void add_wait_path(struct finding_all *all, const struct analyze_wait_pat
     const enum analyze_pattern pattern =
         is_copy ? ANALYZE_SYNCHRONOUS_TRANSFER
         : path->safe || (timed && !path->late)
-            ? path->safe && path->checks ? ANALYZE_CHECKING_SYNC : ANALYZE_UNNECESSARY_SYNC
+            ? path->safe && path->checking ? ANALYZE_CHECKING_SYNC : ANALYZE_UNNECESSARY_SYNC
             : ANALYZE_MISPLACED_SYNC;
     const struct analyze_finding *finding = finding_of(all, pattern, path);
     const struct fix_place place = {.pattern = pattern,
@@ -77,7 +86,7 @@ static void add_wait_path(struct finding_all *all, const struct analyze_wait_pat
                                     .kind = path->kind,
                                     .calls = path->calls,
                                     .waited_ns = path->waited_ns,
-                                    .saved_ns = finding ? finding->host_ns : 0};
+                                    .saved_ns = finding ? saved_by(finding, path->path) : 0};
     add_place(all, place);
 }
 
@@ -102,20 +111,21 @@ static const struct analyze_wait_path *free_of(const struct finding_all *all, ui
 
 static void add_churn(struct finding_all *all, const struct analyze_finding *finding)
 {
-    if (!finding->path || !finding->other_path || !may_be_pooled(finding))
-        return;
-    const struct analyze_wait_path *waits = free_of(all, finding->path);
-    const struct fix_place place = {.pattern = finding->pattern,
-                                    .remedy = PLAN_POOL,
-                                    .left = waits && waits->deferrable ? FIX_TAKEN : FIX_NEEDED,
-                                    .path = finding->path,
-                                    .other_path = finding->other_path,
-                                    .kind = PROFILE_CALL_FREE,
-                                    .calls = waits ? waits->calls : finding->count,
-                                    .waited_ns = waits ? waits->waited_ns : 0,
-                                    .saved_ns = finding->host_ns,
-                                    .object = finding->object};
-    add_place(all, place);
+    for (size_t i = 0; i < finding->path_count && may_be_pooled(finding); i++) {
+        const struct analyze_paths *paths = &finding->paths[i];
+        const struct analyze_wait_path *waits = free_of(all, paths->path);
+        const struct fix_place place = {.pattern = finding->pattern,
+                                        .remedy = PLAN_POOL,
+                                        .left = waits && waits->deferrable ? FIX_TAKEN : FIX_NEEDED,
+                                        .path = paths->path,
+                                        .other_path = paths->other_path,
+                                        .kind = PROFILE_CALL_FREE,
+                                        .calls = waits ? waits->calls : finding->count,
+                                        .waited_ns = waits ? waits->waited_ns : 0,
+                                        .saved_ns = i ? 0 : finding->host_ns,
+                                        .object = finding->object};
+        add_place(all, place);
+    }
 }
 
 static void want_object(struct finding_all *all, uint64_t object)

@@ -440,7 +440,8 @@ static bool write_call(struct record_session *session, struct record_piece *piec
     const struct record_piece detail = *piece;
     if (!take_detail(piece, &call))
         return false;
-    if (event.kind == EVENT_CALL_ALLOC && event.stack) {
+    // Memory that is registered, or mapped, gets its name from that call.
+    if ((event.kind == EVENT_CALL_ALLOC || event.kind == EVENT_CALL_MEMORY) && event.stack) {
         uint64_t *place = base_map_put(&session->allocations, event.number, NULL);
         if (place)
             *place = event.stack;

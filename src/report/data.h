@@ -248,6 +248,8 @@ void report_put_waits(const struct report_data *data, struct base_buf *out);
 // waits.c: writes for how many waits it is unknown whether they were needed, and why. Returns false
 // if there are none, or the recording was not to track first uses.
 bool report_put_unknown_waits(const struct report_data *data, struct base_buf *out);
+// Returns whether they are so many, or took so long, that the first screen says it.
+bool report_matter_unknown_waits(const struct report_data *data);
 // The same for waits that were not needed, but are in no finding, and why; and for those that bound
 // a time which the program measures.
 bool report_put_unlisted_waits(const struct report_data *data, struct base_buf *out);

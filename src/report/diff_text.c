@@ -81,7 +81,11 @@ static const struct report_column sum_columns[] = {
 static void item_kind(const void *context, const void *row, struct base_buf *out)
 {
     (void)context;
-    base_buf_puts(out, report_diff_kind_word(((const struct report_diff_item *)row)->kind));
+    const struct report_diff_item *item = row;
+    unsigned which;
+    const struct report_diff_side *side = report_diff_shown(item, &which);
+    base_buf_puts(out, side->finding ? analyze_pattern_word(side->finding->pattern)
+                                     : report_diff_kind_word(item->kind));
 }
 
 static void item_name(const void *context, const void *row, struct base_buf *out)
@@ -95,8 +99,6 @@ static void item_name(const void *context, const void *row, struct base_buf *out
         const char *name = side->name ? side->name
                            : kernel   ? report_short_kernel(&diff->data[which], kernel)
                                       : NULL;
-        base_buf_printf(out, "%s%s", analyze_pattern_word(side->finding->pattern),
-                        name ? ": " : "");
         report_put_text(out, name);
     } else if (item->kind == REPORT_DIFF_KERNEL) {
         report_put_text(out, report_short_name(&diff->data[which], side->name));
@@ -167,14 +169,14 @@ static void item_place(const void *context, const void *row, struct base_buf *ou
 }
 
 static const struct report_column changed_columns[] = {
-    {"what", false, REPORT_WHOLE, item_kind},       {"name", false, REPORT_CUT_MIDDLE, item_name},
+    {"what", false, REPORT_WHOLE, item_kind},       {"name", false, REPORT_WHOLE, item_name},
     {"measure", false, REPORT_WHOLE, item_measure}, {"old", true, REPORT_WHOLE, item_old},
     {"new", true, REPORT_WHOLE, item_new},          {"change", false, REPORT_WHOLE, item_change},
     {"where", false, REPORT_CUT_START, item_place},
 };
 
 static const struct report_column single_columns[] = {
-    {"what", false, REPORT_WHOLE, item_kind},       {"name", false, REPORT_CUT_MIDDLE, item_name},
+    {"what", false, REPORT_WHOLE, item_kind},       {"name", false, REPORT_WHOLE, item_name},
     {"measure", false, REPORT_WHOLE, item_measure}, {"amount", true, REPORT_WHOLE, item_amount},
     {"times", true, REPORT_WHOLE, item_count},      {"where", false, REPORT_CUT_START, item_place},
 };

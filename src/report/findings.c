@@ -59,7 +59,7 @@ void report_put_message(const struct report_data *data, const struct analyze_fin
                         struct base_buf *out)
 {
     const struct analyze_description *description = analyze_describe(finding->pattern);
-    report_expand(data, finding, description->message, false, out);
+    report_expand(data, finding, description->message, out);
     if (finding->count > 1 && !description->is_about_object) {
         base_buf_puts(out, " (one of ");
         report_put_count(finding->count, out);
@@ -72,15 +72,13 @@ void report_put_message(const struct report_data *data, const struct analyze_fin
 void report_put_suggestion(const struct report_data *data, const struct analyze_finding *finding,
                            struct base_buf *out)
 {
-    report_expand(data, finding, analyze_describe(finding->pattern)->suggestion, false, out);
+    report_expand(data, finding, analyze_describe(finding->pattern)->suggestion, out);
 }
 
 void report_put_brief(const struct report_data *data, const struct analyze_finding *finding,
                       struct base_buf *message, struct base_buf *suggestion)
 {
-    const struct analyze_description *description = analyze_describe(finding->pattern);
-    report_expand(data, finding, description->message, true, message);
-    report_expand(data, finding, description->suggestion, true, suggestion);
+    report_expand_brief(data, finding, message, suggestion);
 }
 
 void report_put_advice(const struct report_data *data, const struct analyze_finding *finding,
@@ -144,6 +142,12 @@ static void put_run_worth(const struct report_data *data, const struct analyze_f
 {
     const struct analyze_run_time *time = analyze_run_time(data->analysis);
     if (finding->waits) {
+        if (finding->waits_are_pins) {
+            base_buf_puts(out, "memory is pinned ");
+            report_put_count(finding->waits, out);
+            base_buf_puts(out, finding->waits == 1 ? " time less" : " times less");
+            return;
+        }
         report_put_count(finding->waits, out);
         base_buf_puts(out, finding->waits == 1 ? " fewer wait (" : " fewer waits (");
         report_put_share(out, finding->waits, time->waits);
@@ -206,7 +210,7 @@ void report_count_hidden(struct report_hidden *hidden, const struct analyze_find
 {
     if (finding->worthwhile)
         return;
-    if (finding->covered) {
+    if (finding->covered_by) {
         hidden->covered++;
     } else if (finding->gain_is_unknown) {
         hidden->unknown++;

@@ -20,6 +20,8 @@
     KNOWN(path, finding->path, finding->path)                                        \
     NUMBER(worthwhile, finding->worthwhile)                                          \
     NUMBER(only_together, finding->only_together)                                    \
+    KNOWN(covered_by, analyze_covering_rank(data->analysis, finding),                \
+          analyze_covering_rank(data->analysis, finding))                            \
     NUMBER(peak_bytes, finding->peak_bytes)                                          \
     NUMBER(traffic_bytes, finding->traffic_bytes)                                    \
     NUMBER(gpu_ns, finding->gpu_ns)                                                  \

@@ -127,7 +127,9 @@ static void put_row(struct github *github, const struct analyze_finding *finding
     put_cell(github, row);
     if (finding->waits) {
         report_put_count(finding->waits, text);
-        base_buf_puts(text, finding->waits == 1 ? " wait" : " waits");
+        base_buf_puts(text, finding->waits_are_pins ? " times that memory is pinned"
+                            : finding->waits == 1   ? " wait"
+                                                    : " waits");
     } else if (report_saved_ns(finding)) {
         if (finding->traffic_is_bound && !finding->host_ns)
             base_buf_puts(text, "up to ");

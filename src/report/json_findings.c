@@ -150,6 +150,8 @@ static bool put_finding(struct base_json *json, const struct report_data *data,
     base_json_end_array(json);
     report_json_bool(json, "worthwhile", finding->worthwhile);
     report_json_bool(json, "only_together", finding->only_together);
+    const size_t covering = analyze_covering_rank(data->analysis, finding);
+    report_json_number_or_null(json, "covered_by", covering, covering);
     base_json_end_object(json);
     bool good = !message.failed && !suggestion.failed && !paths->failed;
     base_buf_fini(&message);

@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Labels objects for people. A label is the object's name, with a long function name shortened, and
 // with a number if objects from several call paths would have the same label. Objects of one call
-// path, as in a loop, share their label.
+// path, as in a loop, share their label. A name that consists of a function and a size becomes the
+// function and a number, because texts say the size anyway.
 #include <stdlib.h>
 #include <string.h>
 
 #include "data.h"
 #include "short_names.h"
 #include "units.h"
+
+#define NUMBERED " #" // of a label whose objects always have a number
+
+static bool is_numbered(const char *label)
+{
+    const size_t length = strlen(label);
+    return length >= strlen(NUMBERED) && strcmp(label + length - strlen(NUMBERED), NUMBERED) == 0;
+}
 
 // Returns the name without what people need not read. Names that consist of a function and a size
 // ("main, 40000 bytes"), and those of variables in kernels' modules, contain demangled names.
@@ -24,7 +33,8 @@ static const char *shorten(struct report_data *data, const struct report_object 
     struct base_buf label = {0};
     if (symbol)
         report_put_function(&label, symbol);
-    base_buf_puts(&label, size ? size : "");
+    // Without a number, a function's name would not look like that of an object.
+    base_buf_puts(&label, size && label.length ? NUMBERED : "");
     const char *kept = symbol && !label.failed && label.length
                            ? base_alloc_text(&data->arena, label.text, label.length)
                            : NULL;
@@ -93,7 +103,8 @@ static const char *numbered_label(struct labelling *of, uint64_t group, uint64_t
     uint64_t *slot = base_map_put(&of->numbered, key_of(group, origin), NULL);
     if (slot && !*slot) {
         struct base_buf label = {0};
-        base_buf_printf(&label, "%s #%llu", of->group_rows.items[group - 1].label,
+        const char *whole = of->group_rows.items[group - 1].label;
+        base_buf_printf(&label, "%s%s%llu", whole, is_numbered(whole) ? "" : NUMBERED,
                         (unsigned long long)origin);
         *slot = label.failed ? 0
                              : (uint64_t)(uintptr_t)base_alloc_text(&of->data->arena, label.text,
@@ -118,7 +129,7 @@ bool report_label_objects(struct report_data *data)
     for (size_t i = 0; i < data->objects.count && good; i++) {
         struct report_object *object = &data->objects.items[i];
         const uint64_t group = object->label ? group_of(&of, object->label) : 0;
-        if (!group || of.group_rows.items[group - 1].origins < 2)
+        if (!group || (of.group_rows.items[group - 1].origins < 2 && !is_numbered(object->label)))
             continue;
         object->label = numbered_label(&of, group, origin_of(&of, group, object));
         good = object->label != NULL;

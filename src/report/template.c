@@ -14,6 +14,7 @@ struct expansion {
     enum analyze_pattern pattern;
     struct base_buf *out;
     bool brief;          // for one line
+    bool names_object;   // the finding's object was named, so a brief text may write "it"
     const char *problem; // error in the template; NULL: none so far
     struct base_str at;  // position of the error
 };
@@ -36,9 +37,17 @@ static void put_object(const struct expansion *expansion, uint64_t number, const
     struct base_buf *out = expansion->out;
     const struct report_object *row = report_find_object(expansion->data, number);
     const bool whole = format[0] == '\0';
+    if (expansion->names_object && strcmp(format, "name") == 0 &&
+        number == expansion->finding->object) {
+        base_buf_puts(out, "it");
+        return;
+    }
     if (strcmp(format, "size") != 0) {
-        if (row && row->label) {
-            base_buf_puts(out, other_of(expansion, row));
+        const char *other = row && row->label ? other_of(expansion, row) : "";
+        if (expansion->names_object && other[0]) {
+            base_buf_printf(out, "%sone", other);
+        } else if (row && row->label) {
+            base_buf_puts(out, other);
             base_buf_putc(out, '`');
             report_put_text(out, row->label);
             base_buf_putc(out, '`');
@@ -251,7 +260,7 @@ static const char *formats_of(const struct analyze_field *field)
     case ANALYZE_LINE:
     case ANALYZE_NAME:
     case ANALYZE_WORD: return "";
-    case ANALYZE_VALUE: return "added";
+    case ANALYZE_VALUE: return "added factor";
     default: return NULL;
     }
 }
@@ -264,13 +273,21 @@ static void put_path(const struct expansion *expansion, const struct analyze_fie
                             expansion->finding->path, out);
 }
 
-// Writes a value; if it is added to something before it, with its sign in between: " - 2", or
-// nothing if it is zero.
-static void put_value(struct base_buf *out, struct analyze_value value, bool is_added)
+// Writes a value: "added" to something before it, with its sign in between, as " - 2", or nothing
+// if it is zero; or as the "factor" of something behind it, as "2*", or nothing if it is 1.
+static void put_value(struct base_buf *out, struct analyze_value value, const char *format)
 {
     struct base_buf text = {0};
     report_put_value(&text, value);
     const char *digits = text.text ? text.text : "";
+    const bool is_added = strcmp(format, "added") == 0;
+    if (strcmp(format, "factor") == 0) {
+        if (strcmp(digits, "1") != 0)
+            base_buf_printf(out, "%s*", digits);
+        out->failed |= text.failed;
+        base_buf_fini(&text);
+        return;
+    }
     const bool is_negative = is_added && digits[0] == '-';
     const bool is_zero = strcmp(digits, "0") == 0 || strcmp(digits, "-0") == 0;
     if (!is_added || !is_zero)
@@ -323,9 +340,7 @@ static void put_own(const struct expansion *expansion, const struct analyze_fiel
     case ANALYZE_PATH: put_path(expansion, field, out); break;
     case ANALYZE_WORD: report_put_text(out, analyze_field_word(finding, field)); break;
     case ANALYZE_NAME: put_name(out, analyze_field_word(finding, field)); break;
-    case ANALYZE_VALUE:
-        put_value(out, analyze_field_value(finding, field), strcmp(format, "added") == 0);
-        break;
+    case ANALYZE_VALUE: put_value(out, analyze_field_value(finding, field), format); break;
     case ANALYZE_LINE: put_line(out, analyze_field_line(finding, field)); break;
     default: break;
     }
@@ -523,11 +538,41 @@ static void expand_all(struct expansion *expansion, const char *template)
 }
 
 void report_expand(const struct report_data *data, const struct analyze_finding *finding,
-                   const char *template, bool brief, struct base_buf *out)
+                   const char *template, struct base_buf *out)
 {
     struct expansion expansion = {
-        .data = data, .finding = finding, .pattern = finding->pattern, .out = out, .brief = brief};
+        .data = data, .finding = finding, .pattern = finding->pattern, .out = out};
     expand_all(&expansion, template);
+}
+
+// Returns whether the text names the finding's object, and not only others of the same name.
+static bool names_object(const struct report_data *data, const struct analyze_finding *finding,
+                         const struct base_buf *text)
+{
+    const struct report_object *row = report_find_object(data, finding->object);
+    struct base_buf quoted = {0};
+    base_buf_putc(&quoted, '`');
+    report_put_text(&quoted, row && row->label ? row->label : "");
+    base_buf_putc(&quoted, '`');
+    const bool found =
+        row && row->label && quoted.text && text->text && strstr(text->text, quoted.text);
+    base_buf_fini(&quoted);
+    return found;
+}
+
+void report_expand_brief(const struct report_data *data, const struct analyze_finding *finding,
+                         struct base_buf *message, struct base_buf *suggestion)
+{
+    const struct analyze_description *description = analyze_describe(finding->pattern);
+    struct expansion expansion = {.data = data,
+                                  .finding = finding,
+                                  .pattern = finding->pattern,
+                                  .out = message,
+                                  .brief = true};
+    expand_all(&expansion, description->message);
+    expansion.names_object = names_object(data, finding, message);
+    expansion.out = suggestion;
+    expand_all(&expansion, description->suggestion);
 }
 
 // --- Checks --------------------------------------------------------------------------------------

@@ -30,8 +30,12 @@
 
 #include "data.h"
 
-// Adds the template's text for the finding, whole or for one line.
+// Adds the template's text for the finding.
 void report_expand(const struct report_data *data, const struct analyze_finding *finding,
-                   const char *template, bool brief, struct base_buf *out);
+                   const char *template, struct base_buf *out);
+// Adds what is wrong and what to do, for a line each: the second one calls the object "it" if the
+// first one names it.
+void report_expand_brief(const struct report_data *data, const struct analyze_finding *finding,
+                         struct base_buf *message, struct base_buf *suggestion);
 
 #endif

@@ -193,6 +193,20 @@ static void put_next(struct report_text *text)
     base_buf_fini(&more);
 }
 
+// Says how many waits could not be judged, where that is a large part of them: without findings the
+// program may have needless waits all the same. Returns false if there is nothing to say.
+static bool put_unknown_waits(struct report_text *text)
+{
+    struct base_buf words = {0};
+    const bool told =
+        report_matter_unknown_waits(text->data) && report_put_unknown_waits(text->data, &words);
+    if (told)
+        report_text_few(text, "  ", &words, 1);
+    text->failed |= words.failed;
+    base_buf_fini(&words);
+    return told;
+}
+
 static size_t lines_of(const struct base_buf *text)
 {
     size_t lines = 0;
@@ -246,7 +260,8 @@ enum base_code report_text(struct profile *profile, const struct report_rules *r
         if (choice->verbose) {
             put_all_notes(&text);
         } else {
-            const size_t used = lines_of(&text.out) + 1; // and the last line
+            size_t used = lines_of(&text.out) + 1; // and the last line
+            used += used < SCREEN_LINES && put_unknown_waits(&text);
             put_warnings(&text, used < SCREEN_LINES ? SCREEN_LINES - used : 0);
         }
         put_next(&text);

@@ -140,8 +140,7 @@ static void put_gain(struct report_text *text)
 }
 
 // Says what each level of changes gives, where there are several: "by moving only allocations and
-// frees: 96.0 KiB; by moving idle objects to the host, too: 64.0 KiB (60.0% less), with 32.0 KiB
-// more to copy".
+// frees: 96.0 KiB; idle objects on the host, too: 64.0 KiB (60.0% less), 32.0 KiB more to copy".
 static void put_levels(struct report_text *text)
 {
     const struct report_data *data = text->data;
@@ -157,13 +156,18 @@ static void put_levels(struct report_text *text)
     }
     if (levels->swapped < levels->achievable) {
         base_buf_puts(&words, words.length ? "; " : "");
-        base_buf_puts(&words, "by moving idle objects to the host, too: ");
+        base_buf_printf(&words, "idle objects %s%s: ",
+                        levels->copied_bytes ? "on the host" : "freed in the meantime",
+                        levels->achievable < peak ? ", too" : "");
         report_put_bytes(&words, levels->swapped);
         base_buf_puts(&words, " (");
         report_put_share(&words, peak - levels->swapped, peak);
-        base_buf_puts(&words, " less), with ");
-        report_put_bytes(&words, levels->copied_bytes);
-        base_buf_puts(&words, " more to copy");
+        base_buf_puts(&words, " less)");
+        if (levels->copied_bytes) {
+            base_buf_puts(&words, ", ");
+            report_put_bytes(&words, levels->copied_bytes);
+            base_buf_puts(&words, " more to copy");
+        }
         if (levels->copy_ns) {
             base_buf_puts(&words, " in ");
             report_put_ns(&words, levels->copy_ns);

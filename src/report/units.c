@@ -99,6 +99,9 @@ void report_put_value(struct base_buf *out, struct analyze_value value)
         do {
             snprintf(text, sizeof(text), "%.*g", digits, real);
         } while (digits++ < 17 && !is_exact(text, real, type));
+        // 80 rather than 8e+01.
+        if (strchr(text, 'e') && fabs(real) < 1e6 && real == (double)(long)real)
+            snprintf(text, sizeof(text), "%.0f", real);
         base_buf_puts(out, text);
     }
 }

@@ -69,6 +69,21 @@ bool report_put_unknown_waits(const struct report_data *data, struct base_buf *o
     return true;
 }
 
+bool report_matter_unknown_waits(const struct report_data *data)
+{
+    enum { LEAST_PART = 10 }; // of all waits
+    const struct analyze_run_time *time = analyze_run_time(data->analysis);
+    const bool times = !profile_program(data->profile)->simulated;
+    uint64_t waits = 0, waited_ns = 0;
+    for (unsigned i = 0; i < ANALYZE_WAIT_UNKNOWNS; i++) {
+        waits += time->unknown[i].waits;
+        waited_ns += time->unknown[i].waited_ns;
+    }
+    return times ? waited_ns * ANALYZE_LEAST_PART >= time->recorded_ns &&
+                       waited_ns * LEAST_PART >= time->waited_ns
+                 : waits >= ANALYZE_LEAST_WAITS && waits * LEAST_PART >= time->waits;
+}
+
 // Adds how many waits, or how much time, the sums have together. Returns false if that is none.
 static bool put_total(struct base_buf *out, const struct analyze_wait_sum *sums, unsigned count,
                       bool times)

@@ -119,7 +119,7 @@ static void copies_to_new_memory_in_a_loop_are_one_finding(void **state)
 static void bytes_that_come_back_unchanged_are_a_duplicate(void **state)
 {
     (void)state;
-    enum { BACK, TO_ANOTHER, CHANGED_HERE, CHANGED_THERE, CASES };
+    enum { BACK, TO_ANOTHER, ELSEWHERE, CHANGED_HERE, CHANGED_THERE, CASES };
     for (int which = 0; which < CASES; which++) {
         struct timed run;
         timed_begin(&run);
@@ -130,8 +130,11 @@ static void bytes_that_come_back_unchanged_are_a_duplicate(void **state)
             writes(&run, one);
         hashed(&run, which == TO_ANOTHER ? other : one, false, which == CHANGED_HERE ? 8 : 7,
                SECOND);
-        if (which == BACK || which == TO_ANOTHER)
-            expect_place(&run, which == BACK ? "same" : "other", true);
+        // Equal bytes that come from other memory of the host are no round trip.
+        struct analyze_copy *copies = run.model.host.copies.items;
+        copies[run.model.host.copies.count - 1].host_address += which == ELSEWHERE ? BYTES : 0;
+        if (which == BACK || which == TO_ANOTHER || which == ELSEWHERE)
+            expect_place(&run, which == TO_ANOTHER ? "other" : "same", which != ELSEWHERE);
         else
             expect_none(&run);
     }

@@ -210,7 +210,7 @@ static void add_random(struct timed *run, uint64_t *seed, uint32_t *live, uint32
         break;
     case 3:
     case 4: {
-        const bool to_host = random_below(seed, 2);
+        const bool to_host = path % 2; // copies of one line in two directions are two findings
         const enum profile_memory memory =
             random_below(seed, 2) ? PROFILE_MEMORY_PAGEABLE : PROFILE_MEMORY_PINNED;
         const bool async = random_below(seed, 2);
@@ -257,7 +257,7 @@ static size_t list_unneeded(struct timed *run, struct unneeded list[CALLS])
         const struct analyze_wait *wait = &waits.waits.items[i];
         const struct analyze_call *call = &run->model.calls.items[wait->call];
         const uint64_t waited_ns = run->model.host.times.items[wait->call].waited_ns;
-        if (wait->judgement == ANALYZE_UNNEEDED && waited_ns)
+        if (wait->judgement == ANALYZE_UNNEEDED && analyze_has_waited(&run->model, wait))
             list[count++] = (struct unneeded){call->path, call->kind, waited_ns};
     }
     analyze_waits_fini(&waits);

@@ -108,6 +108,34 @@ static void traffic_is_weighed_beside_all_that_is_moved(void **state)
     assert_false(is_dead_write_worthwhile(10000, 998 * 10000 + 1));
 }
 
+// --- Streams that work at the same time ----------------------------------------------------------
+
+// Each of three buffers is used on a stream of its own, so all are needed at the same time,
+// although the calls come one after the other. On one stream, one buffer would do.
+static void buffers_of_streams_that_overlap_gain_nothing(void **state)
+{
+    (void)state;
+    for (int overlap = 0; overlap <= 1; overlap++) {
+        struct analyze_model model;
+        uint32_t buffers[3];
+        model_begin(&model);
+        for (uint32_t i = 0; i < 3; i++)
+            buffers[i] = allocate(&model, 256 * KIB);
+        for (uint32_t i = 0; i < 3; i++) {
+            for (int k = 0; k < 3; k++) {
+                launch(&model, BLOCKING + (overlap ? i : 0), 1);
+                uses(&model, buffers[i], k ? ANALYZE_READ : ANALYZE_WRITE);
+            }
+        }
+        for (uint32_t i = 0; i < 3; i++)
+            release(&model, buffers[i]);
+        struct analysis *analysis = analyze(&model, analyze_default_thresholds());
+        assert_int_equal(analyze_worthwhile_count(analysis) > 0, !overlap);
+        assert_int_equal(analyze_achievable_peak(analysis), (overlap ? 3 : 1) * 256 * KIB);
+        analyze_free(analysis);
+    }
+}
+
 // --- Covered by others ---------------------------------------------------------------------------
 
 // x is never freed, and y could use its memory: if x were freed, that would be no gain. If y is
@@ -135,8 +163,9 @@ static void memory_that_a_free_would_return_need_not_be_reused_by_hand(void **st
         assert_int_equal(reuse->peak_bytes, 256 * KIB);
         assert_int_equal(leak->worthwhile, !early);
         assert_int_equal(reuse->worthwhile, early);
-        assert_int_equal(reuse->covered, !early);
-        assert_false(leak->covered);
+        assert_ptr_equal(reuse->covered_by, early ? NULL : leak);
+        assert_int_equal(analyze_covering_rank(analysis, reuse) > 0, !early);
+        assert_null(leak->covered_by);
         check_order(analysis);
         analyze_free(analysis);
     }
@@ -392,6 +421,7 @@ int main(void)
         cmocka_unit_test(four_kib_and_a_thousandth_are_the_least_gain),
         cmocka_unit_test(memory_that_is_idle_at_no_peak_is_not_worthwhile),
         cmocka_unit_test(traffic_is_weighed_beside_all_that_is_moved),
+        cmocka_unit_test(buffers_of_streams_that_overlap_gain_nothing),
         cmocka_unit_test(memory_that_a_free_would_return_need_not_be_reused_by_hand),
         cmocka_unit_test(traffic_of_kernels_counts_for_the_rank),
         cmocka_unit_test(what_lowers_the_peak_only_together_is_worthwhile),

@@ -74,6 +74,7 @@ static const struct profile_object objects[] = {
 struct test_case {
     struct analyze_wait_path waits[8];
     struct analyze_finding findings[8];
+    struct analyze_paths own[8];
     size_t wait_count, finding_count;
     bool peak_stays, passes;
     struct profile *profile;
@@ -119,8 +120,15 @@ static void find(struct test_case *of)
     const struct analyze_finding *findings[8];
     for (size_t i = 0; i < of->wait_count; i++)
         waits[i] = &of->waits[i];
-    for (size_t i = 0; i < of->finding_count; i++)
-        findings[i] = &of->findings[i];
+    for (size_t i = 0; i < of->finding_count; i++) {
+        struct analyze_finding *finding = &of->findings[i];
+        of->own[i] = (struct analyze_paths){finding->path, finding->other_path};
+        if (!finding->paths) {
+            finding->paths = &of->own[i];
+            finding->path_count = 1;
+        }
+        findings[i] = finding;
+    }
     const struct fix_evidence evidence = {
         waits, of->wait_count, findings, of->finding_count, of->peak_stays, of->passes};
     check_good(fix_find_by(of->profile, &evidence, &of->fix, &error), &error);
@@ -311,6 +319,19 @@ static void churn_is_pooled_at_both_ends_where_its_free_waits_in_vain(void **sta
     check_plan(&of, IMAGES "pool 0:30" REST "pool 0:40" REST "pool 0:60" REST);
     assert_true(of.fix.rows.items[0].waits);
     assert_false(of.fix.rows.items[1].waits);
+    end(&of);
+
+    // A line that makes several calls is one finding.
+    static const struct analyze_paths both[] = {{FREE, ALLOC}, {FREE, OTHER_ALLOC}};
+    begin(&of);
+    of.waits[0] = wait_path(FREE, PROFILE_CALL_FREE);
+    of.wait_count = 1;
+    of.findings[0] = churn;
+    of.findings[0].paths = both;
+    of.findings[0].path_count = 2;
+    of.finding_count = 1;
+    find(&of);
+    check_plan(&of, IMAGES "pool 0:30" REST "pool 0:40" REST "pool 0:60" REST);
     end(&of);
 
     begin(&of);

@@ -79,6 +79,7 @@ static inline uint64_t pair_call(struct pair_writer *to, struct profile_call cal
     call.number = ++to->calls;
     call.start_ns = (int64_t)call.number * 1000;
     call.end_ns = call.start_ns + 500;
+    call.stream = call.stream ? call.stream : 1;
     pair_check(to, profile_add_call(to->writer, &call, &to->error));
     return call.number;
 }

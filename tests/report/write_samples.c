@@ -45,6 +45,7 @@ static void add_object(struct profile_writer *writer, struct profile_object obje
 
 static void add_call(struct profile_writer *writer, struct profile_call call)
 {
+    call.stream = call.stream ? call.stream : 1;
     check(profile_add_call(writer, &call, &error));
 }
 

@@ -102,6 +102,7 @@ static void take_change(struct analyze_remedies *remedies, struct churn_change *
             profile_object_kind_word((enum profile_object_kind)object->kind);
         remedy->facts.is_device = is_device(object);
         remedy->facts.is_registered = object->kind == PROFILE_OBJECT_REGISTERED;
+        finding->waits_are_pins = is_pinned(object);
     }
     remedy->facts.bytes += model->objects.items[change->object].bytes;
     if (!remedy->facts.waits_stay)
@@ -122,10 +123,12 @@ static size_t add_object(struct analyze_remedies *remedies, uint32_t index,
     if (!made->path || !path ||
         !(is_pinned(object) || (path->safe && (is_device(object) || path->waited))))
         return 0;
+    bool is_new;
     struct analyze_remedy *remedy =
         analyze_remedy_at(remedies, ANALYZE_ALLOC_FREE_CHURN, freed->path, made->path,
                           (uint64_t)object->device << 16 | (uint64_t)object->kind << 8 |
-                              size_class(object->bytes)); // memory is reused on its device
+                              size_class(object->bytes), // memory is reused on its device
+                          &is_new);
     if (!remedy)
         return 0;
     remedy->facts.calls++;

@@ -5,7 +5,7 @@
 
 static bool fits(const struct analyze_wait_path *path)
 {
-    return path->safe && path->checks;
+    return path->safe && path->checking;
 }
 
 static void find(struct analyze_remedies *remedies)

@@ -331,8 +331,7 @@ const struct analyze_description analyze_dead_write = {
         "{end}",
     .suggestion =
         "{if brief}{if in_graph}leave the copy or set out of the graph{elif needed}skip "
-        "{call:name} "
-        "then: its line makes {needed:unit}, too{else}remove {call}{end}{else}"
+        "{call:name} then; its line also makes {needed:unit}{else}remove {call}{end}{else}"
         "{if in_graph}leave the copy or set out of the graph{elif needed}skip {call} in that case: "
         "the same line makes {needed:unit}, too{else}remove {call}{end}{if by_kernel}, if "
         "{other_call} overwrites all of it for other inputs, too{end}"

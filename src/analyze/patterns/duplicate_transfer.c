@@ -62,8 +62,9 @@ static void add(struct duplicate_search *looking, const struct analyze_copy *cop
                               *other = &model->calls.items[before->call];
     if (!call->path || !other->path)
         return;
-    struct analyze_remedy *remedy =
-        analyze_remedy_at(remedies, ANALYZE_DUPLICATE_TRANSFER, call->path, other->path, place);
+    bool is_new;
+    struct analyze_remedy *remedy = analyze_remedy_at(remedies, ANALYZE_DUPLICATE_TRANSFER,
+                                                      call->path, other->path, place, &is_new);
     if (!remedy)
         return;
     struct analyze_finding *finding = &remedy->finding;
@@ -75,7 +76,8 @@ static void add(struct duplicate_search *looking, const struct analyze_copy *cop
         facts->place = words[place];
         facts->is_other_place = place == PLACE_OTHER;
         facts->is_freed = place == PLACE_FREED;
-        facts->is_round_trip = before->to_host && !copy->to_host;
+        facts->from_device = before->to_host && !copy->to_host;
+        facts->is_round_trip = facts->from_device && before->host_address == copy->host_address;
         analyze_set_direction(facts, copy->to_host);
         analyze_set_memory(facts, (enum profile_memory)copy->memory);
         if (copy->object != ANALYZE_NONE)
@@ -284,8 +286,9 @@ static const struct analyze_field fields[] = {
      "where the bytes are already: at the same place, at another one on the device, or at one "
      "whose memory was freed since",
      ANALYZE_OWN(WORD, struct analyze_wait_facts, place), .values = "same other freed"},
-    {"round_trip", "the earlier copy brought the bytes from the device to the host",
+    {"round_trip", "the bytes come from host memory to which the earlier copy brought them",
      ANALYZE_OWN(FLAG, struct analyze_wait_facts, is_round_trip)},
+    {"from_device", NULL, ANALYZE_OWN(FLAG, struct analyze_wait_facts, from_device)},
     {"is_other_place", NULL, ANALYZE_OWN(FLAG, struct analyze_wait_facts, is_other_place)},
     {"is_freed", NULL, ANALYZE_OWN(FLAG, struct analyze_wait_facts, is_freed)},
     {0},
@@ -305,17 +308,18 @@ const struct analyze_description analyze_duplicate_transfer = {
               [ANALYZE_OTHER_CALL] = {"copied before", "the earlier copy of the same bytes"}},
     .thresholds = {&analyze_wait_us, &analyze_wait_percent},
     .fields = fields,
-    .message = "{if brief}{call:name} copies {bytes} that {if is_freed}memory freed before "
-               "had{elif to_host}the host already has{else}the device already has{end}{if "
-               "repeated}, {times} times{end}{else}"
+    .message = "{if brief}{call:name} copies {bytes} {if is_freed}again, to memory allocated "
+               "anew{elif to_host}that the host already has{else}that the device already has{end}"
+               "{if repeated}, {times} times{end}{else}"
                "{call} copies {bytes} {if to_host}to the host{else}to the device{end}{if repeated} "
                "in {times} copies{end} {if round_trip}that {other_call} brought to the host, "
-               "unchanged{elif is_other_place}that {other_call} has already copied to another "
+               "unchanged{elif from_device}that {other_call} has already read on the device{elif "
+               "is_other_place}that {other_call} has already copied to another "
                "place on the device{elif is_freed}that {other_call} had copied to memory which was "
                "then freed{else}that are already there, unchanged since {other_call}{end}"
                "{end}",
     .suggestion = "{if is_freed}keep the memory, and copy only when the source has changed"
-                  "{elif is_other_place}copy from there on the device{if not round_trip}, or use "
+                  "{elif is_other_place}copy from there on the device{if not from_device}, or use "
                   "one object for both{end}{else}skip the copy while its source is "
                   "unchanged{end}" ANALYZE_TEXT_ALONE,
     .find_remedies = find,

@@ -89,8 +89,9 @@ const struct analyze_description analyze_early_allocation = {
                                      "the first copy, set or launch that can be delayed"}},
     .thresholds = {&early_apis},
     .fields = fields,
-    .message = "{object} is allocated {if delayed}and initialized {end}{distance} before "
-               "{if passed}a kernel first gets it{else}its first use{end}",
+    .message = "{if brief}{object} is allocated {if delayed}and initialized {end}{distance} too "
+               "early{else}{object} is allocated {if delayed}and initialized {end}{distance} "
+               "before {if passed}a kernel first gets it{else}its first use{end}{end}",
     .suggestion = "{if brief}allocate {if delayed}and initialize {end}{object:name} just before "
                   "{other_call}{else}"
                   "move the allocation of {object:name}{call:where}{if delayed} and "

@@ -221,7 +221,7 @@ const struct analyze_description analyze_heavy_type = {
     .thresholds = {&analyze_value_elements},
     .fields = fields,
     .message =
-        "{if brief}{object} has type {type}, but {if is_index}only {distinct} different "
+        "{if brief}{object} is {type}, but {if is_index}has only {distinct} different "
         "values{else}{narrow_type} holds all its values in this "
         "run{end}{else}" ANALYZE_VALUE_TEXT_OBJECT
         " has {elements:unit} of type {type}, but {if is_index}only {distinct} different values"

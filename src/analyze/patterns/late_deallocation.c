@@ -2,6 +2,7 @@
 // late-deallocation: GPU API calls run between the last access to an object and its free. The fix
 // frees it right after that access.
 #include "analyze/analyses.h"
+#include "analyze/horizon.h"
 
 static const struct analyze_threshold late_apis = {
     "late-apis", "GPU APIs", 1, "at least this many between the last access and the free"};
@@ -15,6 +16,8 @@ static void find(struct analyze_run *run)
 {
     const struct analyze_model *model = run->model;
     const uint32_t least = analyze_limit(run->thresholds, &late_apis);
+    struct analyze_horizon horizon;
+    run->failed |= !analyze_horizon_of_objects(&horizon, model, run->clocks);
     for (uint32_t i = 0; i < model->objects.count && !run->failed; i++) {
         const struct analyze_object *object = &model->objects.items[i];
         if (!analyze_is_subject(object) || object->is_unused || object->end == ANALYZE_NONE ||
@@ -33,8 +36,12 @@ static void find(struct analyze_run *run)
                                           analyze_is_passed(model, object, object->last)};
         analyze_set_payload(&finding, late);
         analyze_set_distance(model, &finding, object->last, object->end);
-        analyze_add_shorter(run, &finding, object, object->last + 1, object->end, object->bytes);
+        // What other streams use at the same time needs memory of its own.
+        uint32_t until = object->end;
+        run->failed |= !analyze_needed_until(&horizon, object->last, object->end, &until);
+        analyze_add_shorter(run, &finding, object, until, object->end, object->bytes);
     }
+    analyze_horizon_fini(&horizon);
 }
 
 static const struct analyze_field fields[] = {
@@ -62,7 +69,7 @@ const struct analyze_description analyze_late_deallocation = {
     .fields = fields,
     .message = "{object} is freed {distance} after {if only}the only kernel that got it{elif "
                "passed}a kernel last got it{else}its last use{end}",
-    .suggestion = "{if brief}{if only}leave out {object:name}, or free it{else}free {object:name}"
+    .suggestion = "{if brief}{if only}leave {object:name} out, or free it{else}free {object:name}"
                   "{end} right after {other_call}{else}"
                   "{if only}leave out {object:name}, unless {other_call} needs it as work space, "
                   "or free it then{else}free {object:name} right after {other_call}; {call} comes "

@@ -2,6 +2,7 @@
 // memory-leak: neither the host nor, for memory that a kernel allocates, a kernel frees the object.
 // The fix frees it after its last access.
 #include "analyze/analyses.h"
+#include "analyze/horizon.h"
 
 struct leak {
     bool is_heap;     // allocated by a kernel
@@ -49,6 +50,8 @@ static void find(struct analyze_run *run)
     const struct analyze_model *model = run->model;
     if (!model->ended) // it might still have been freed
         return;
+    struct analyze_horizon horizon;
+    run->failed |= !analyze_horizon_of_objects(&horizon, model, run->clocks);
     for (uint32_t i = 0; i < model->objects.count && !run->failed; i++) {
         const struct analyze_object *object = &model->objects.items[i];
         if (!can_leak(object) || object->bytes == 0 || is_freed(model, object) ||
@@ -65,10 +68,13 @@ static void find(struct analyze_run *run)
                                                  analyze_first_hidden(model, object, from, to) !=
                                                      ANALYZE_NONE};
         analyze_set_payload(&finding, leak);
+        if (object->last != ANALYZE_NONE) // what other streams use then needs memory of its own
+            run->failed |= !analyze_needed_until(&horizon, object->last, to, &from);
         analyze_add_shorter(run, &finding, object, from, to,
                             leak.may_be_used || analyze_is_unused(model, object) ? 0
                                                                                  : object->bytes);
     }
+    analyze_horizon_fini(&horizon);
 }
 
 static const struct analyze_field fields[] = {

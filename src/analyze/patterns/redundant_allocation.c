@@ -408,8 +408,7 @@ const struct analyze_description analyze_redundant_allocation = {
                "{end}",
     .suggestion =
         "{if brief}{if is_delayed}reuse {other_object:name}, but only after {last_call}{else}use "
-        "the memory of {other_object:name}: {if passed}no kernel gets{else}nothing uses{end} it "
-        "after {last_call}{end}{else}"
+        "the memory of {other_object:name}, unused after {last_call}{end}{else}"
         "let {object:name}{if call}{call:where}{end} reuse the memory of {other_object:name}, "
         "which {if passed}no kernel gets{else}nothing uses{end} after {if in_same_launch}earlier "
         "nodes of {end}{last_call}"

@@ -403,8 +403,8 @@ const struct analyze_description analyze_redundant_values = {
     .thresholds = {&redundant_percent},
     .fields = fields,
     .message =
-        "{if brief}{if changes_nothing}{call:name} changes nothing: what it writes to {object} is "
-        "there{else}{same_bytes/written_bytes}"
+        "{if brief}{if changes_nothing}{call:name} changes nothing: {object} holds what it "
+        "writes{else}{same_bytes/written_bytes}"
         " of what {call:name} writes to {object} is there already{end}{else}"
         "{if changes_nothing}{call} changes nothing{if always_nothing}{else}, as "
         "{unchanging_calls} "

@@ -23,14 +23,16 @@ const struct analyze_description analyze_single_value = {
     .thresholds = {&analyze_value_elements},
     .fields = analyze_single_fields,
     .message = ANALYZE_VALUE_TEXT_BEGIN ANALYZE_VALUE_TEXT_ELEMENTS
-    ", all of which are {value}{if varies} in this call{end}" ANALYZE_CONFIRMED_TEXT_END,
+    ", all of which are {value}{if brief}{elif varies} in this "
+    "call{end}" ANALYZE_CONFIRMED_TEXT_END,
     .suggestion =
         "{if is_nan}find out why no element of {object:name} is a number{elif fill}fill "
-        "{object:name} on the GPU ({fill}) instead of {call}{elif not kernel}copy one element, "
-        "because all are equal{elif varies}pass the one value to the kernel instead of "
+        "{object:name} on the GPU ({fill}) instead of {if brief}{call:name}{else}{call}{end}{elif "
+        "not "
+        "kernel}copy one element{elif varies}pass the one value to the kernel instead of "
         "{if read}reading{else}writing{end} {if is_member}this field of {end}{object:name}"
         "{elif read}use the constant {value} instead of reading {if is_member}this field of "
         "{end}{object:name}{else}use the constant {value} where {if is_member}this field of "
-        "{end}{object:name} is read{end}",
+        "{end}{object:name} is read{end}{if not is_nan}" ANALYZE_VALUE_TEXT_ALWAYS "{end}",
     .find = find,
 };

@@ -24,8 +24,9 @@ const struct analyze_description analyze_single_zero = {
     .message = ANALYZE_VALUE_TEXT_BEGIN ANALYZE_VALUE_TEXT_ELEMENTS
     ", all of which are zero" ANALYZE_CONFIRMED_TEXT_END,
     .suggestion =
-        "{if fill}fill {object:name} on the GPU ({fill}) instead of {call}{elif not kernel}do not "
-        "copy the zeros"
+        "{if fill}fill {object:name} on the GPU ({fill}) instead of {if brief}{call:name}{else}"
+        "{call}{end}" ANALYZE_VALUE_TEXT_ALWAYS "{elif not kernel}do not copy the "
+        "zeros" ANALYZE_VALUE_TEXT_ALWAYS
         "{elif read}skip the work on {object:name} while it is zero{else}do not write the "
         "zeros if they are there already, and do not read them{end}",
     .find = find,

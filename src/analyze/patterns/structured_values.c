@@ -12,22 +12,34 @@ struct line_values {
     struct analyze_value_facts facts;
     struct analyze_value slope, intercept;
     bool is_rounded; // floats are on the line up to a rounding error
+    bool varies;     // other uses of the finding have other lines
+};
+
+struct line_search {
+    uint32_t least;
+    struct base_map lines; // analyze_learn_value
+    bool is_learned;
 };
 
 static void take(struct analyze_run *run, const struct analyze_value_use *use, void *state)
 {
     struct analyze_values values;
-    const uint32_t *least = state;
+    struct line_search *search = state;
     for (uint32_t i = 0; use->is_whole && i < use->rows[0]->field_count; i++) {
         struct line_values line = {.slope = {0}};
-        if (!analyze_all_values_of(run, use, i, &values) || values.used_elements < *least ||
+        if (!analyze_all_values_of(run, use, i, &values) || values.used_elements < search->least ||
             !analyze_is_linear(run, &values))
             continue;
         struct analyze_finding finding =
             analyze_begin_value_finding(run, ANALYZE_STRUCTURED_VALUES, use, &values, &line.facts);
-        const uint64_t aspect[] = {values.offset, (uint64_t)values.type, values.field->slope,
-                                   values.field->intercept};
+        const uint64_t aspect[] = {values.offset, (uint64_t)values.type};
+        const uint64_t own[] = {values.field->slope, values.field->intercept};
         finding.aspect = base_hash(aspect, sizeof(aspect));
+        if (!search->is_learned) {
+            analyze_learn_value(run, &search->lines, &finding, base_hash(own, sizeof(own)));
+            continue;
+        }
+        line.varies = analyze_value_varies(run, &search->lines, &finding);
         line.slope = (struct analyze_value){values.field->slope, values.type};
         line.intercept = (struct analyze_value){values.field->intercept, values.type};
         line.is_rounded = analyze_is_float(values.type);
@@ -43,11 +55,17 @@ static void take(struct analyze_run *run, const struct analyze_value_use *use, v
 
 static void find(struct analyze_run *run)
 {
-    uint32_t least = analyze_limit(run->thresholds, &linear_elements);
-    analyze_walk_values(run, take, &least);
+    struct line_search search = {.least = analyze_limit(run->thresholds, &linear_elements)};
+    analyze_walk_values(run, take, &search);
+    search.is_learned = true;
+    if (!run->failed)
+        analyze_walk_values(run, take, &search);
+    base_map_fini(&search.lines);
 }
 
 // --- The description -----------------------------------------------------------------------------
+
+#define TEXT_LINE "{slope:factor}i{intercept:added}"
 
 static const struct analyze_field fields[] = {
     ANALYZE_VALUE_FIELDS(struct line_values, facts),
@@ -56,6 +74,8 @@ static const struct analyze_field fields[] = {
     {"intercept", "b of a*i + b", ANALYZE_OWN(VALUE, struct line_values, intercept)},
     {"matching", "elements that a*i + b gives",
      ANALYZE_OWN(COUNT, struct line_values, facts.matching), .unit = "element"},
+    {"varies", "other uses, at the same place, have other values",
+     ANALYZE_OWN(FLAG, struct line_values, varies)},
     {"is_rounded", NULL, ANALYZE_OWN(FLAG, struct line_values, is_rounded)},
     {"written_by", "the call that wrote the values, of a read",
      ANALYZE_SHARED(NUMBER_OF_CALL, other_call), .least = 1},
@@ -79,14 +99,14 @@ const struct analyze_description analyze_structured_values = {
     .message =
         "{if brief}{matching/elements} of the {if is_member}field at offset {offset}{else}elements"
         "{end} of {object}{else}" ANALYZE_VALUE_TEXT_OBJECT
-        " has {elements:unit}, {matching/elements} of which{end} are "
-        "{slope}*i{intercept:added}{if is_rounded} to 6 digits{end}" ANALYZE_VALUE_TEXT_END
+        " has {elements:unit}, {matching/elements} of which{end} are " TEXT_LINE
+        "{if brief} (i: their index){else}{if is_rounded} to 6 digits{end}{if varies} in "
+        "this call{end}, where i is their index{end}" ANALYZE_VALUE_TEXT_END
             ANALYZE_VALUE_TEXT_USES,
     .suggestion =
-        "{if brief}compute {slope}*i{intercept:added} where {object:name} is read, instead of "
-        "storing it{else}"
-        "compute {slope}*i{intercept:added} where {object:name} is read, instead of storing "
-        "it{if from_host}; then the copy is not needed{end}"
-        "{end}",
+        "{if brief}compute them from the index instead of storing them{else}compute {if varies}the "
+        "values{else}" TEXT_LINE "{end} where {object:name} is read, instead of storing "
+        "it{end}" ANALYZE_VALUE_TEXT_ALWAYS "{if brief}{elif from_host}; then the copy is not "
+        "needed{end}",
     .find = find,
 };

@@ -44,12 +44,13 @@ static void find(struct analyze_remedies *remedies)
                 : analyze_find_wait_path(remedies->analysis, call->path, PROFILE_CALL_COPY);
         if (!path || !path->deferrable)
             continue;
-        struct analyze_remedy *remedy =
-            analyze_remedy_at(remedies, ANALYZE_SYNCHRONOUS_TRANSFER, call->path, 0, 0);
+        bool is_new;
+        struct analyze_remedy *remedy = analyze_remedy_at(remedies, ANALYZE_SYNCHRONOUS_TRANSFER,
+                                                          call->path, 0, copy->to_host, &is_new);
         if (!remedy)
             return;
         const struct analyze_wait *wait = &remedies->waits.waits.items[index];
-        remedy->facts.calls = path->calls;
+        remedy->facts.calls += is_new ? path->calls : 0;
         analyze_take_wait(remedies, remedy, wait);
         take_copy(model, remedy, copy);
         // Memory is pinned once, for the largest of the copies.

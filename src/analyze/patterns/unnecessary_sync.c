@@ -6,7 +6,7 @@
 
 static bool fits(const struct analyze_wait_path *path)
 {
-    return path->safe && !path->checks;
+    return path->safe && !path->checking;
 }
 
 static void find(struct analyze_remedies *remedies)
@@ -37,8 +37,8 @@ const struct analyze_description analyze_unnecessary_sync = {
     .roles = {[ANALYZE_CALL] = {"waits", "the synchronization"}},
     .thresholds = {&analyze_wait_us, &analyze_wait_percent},
     .fields = fields,
-    .message = "{if brief}{if not is_sync}the wait of {end}{call:name} is not needed: the CPU uses "
-               "no result of it{if repeated} ({times} times){end}{else}"
+    .message = "{if brief}{if not is_sync}the wait of {end}{call:name} is not needed{if repeated}, "
+               "{times} times{end}: the CPU uses no result of it{else}"
                "{if not is_sync}the wait of {end}{call:at} is not needed: the CPU uses no result "
                "before the next synchronization" ANALYZE_TEXT_WAITED "{end}",
     .suggestion =

@@ -74,8 +74,9 @@ const struct analyze_description analyze_unused_allocation = {
                "{else}nothing {if writes}reads{else}"
                "accesses{end} it{end}",
     .suggestion =
-        "do not allocate {object:name}{if call}{call:where}{end}{if writes}, and leave out "
-        "{other_call} and other writes to it{end}{if others}; {others:unit} from the same line may "
-        "be used{end}",
+        "{if brief}do not allocate {object:name}{if writes}, and leave out {other_call} and other "
+        "writes{end}{else}do not allocate {object:name}{if call}{call:where}{end}{if writes}, and "
+        "leave out {other_call} and other writes to it{end}{end}{if others}; {others:unit} from "
+        "the same line may be used{end}",
     .find = find,
 };
