@@ -71,6 +71,18 @@ struct record_ctext_span record_ctext_trim(const char *text, struct record_ctext
     return span;
 }
 
+size_t record_ctext_line_at(const char *text, size_t length, uint32_t line)
+{
+    size_t at = 0;
+    for (uint32_t i = 1; i < line; i++) {
+        const char *newline = memchr(text + at, '\n', length - at);
+        if (!newline)
+            return length;
+        at = (size_t)(newline - text) + 1;
+    }
+    return at;
+}
+
 static bool is_open(char c)
 {
     return c == '(' || c == '[';

@@ -32,6 +32,8 @@ void record_ctext_add(struct base_buf *out, const char *text, struct record_ctex
 // Returns true if the word, not as part of a longer one, begins at position `at`.
 bool record_ctext_word_at(const char *text, struct record_ctext_span in, size_t at,
                           const char *word, size_t length);
+// Returns the position of a line, from 1; length if there is none.
+size_t record_ctext_line_at(const char *text, size_t length, uint32_t line);
 // Returns the position of the bracket that matches the closing one at `at`, or SIZE_MAX.
 size_t record_ctext_opening(const char *text, size_t at, size_t start);
 // Returns the statement that contains the position.

@@ -165,6 +165,53 @@ static const char *member_of(const char *function, const char *name)
     return is_own ? name + strlen(own) : name;
 }
 
+// Replaces a name that begins with a variable which the frame's function gets or returns: by that
+// of the caller's variable, with the rest of the name. The name stays as it is if that is not
+// found.
+static void name_owner(struct record_names *names, const struct record_symbols_frame *frames,
+                       size_t count, size_t at, struct base_buf *name)
+{
+    struct base_buf whole = {0}, callee = {0}, found = {0};
+    const struct source *source = read_source(names, &frames[at]);
+    struct record_names_owner owner =
+        record_names_owner_of(source->clean, source->length, frames[at].line, name->text);
+    base_buf_add(&whole, name->text, name->length);
+    for (size_t i = at + 1; i < count && owner.kind != RECORD_NAMES_KEPT; i++) {
+        const struct record_symbols_frame *frame = &frames[i];
+        const char *rest = whole.text;
+        bool is_address;
+        if (!rest || frame->code || !frame->file || !frame->line || !frames[i - 1].function ||
+            is_library(frame))
+            break;
+        source = read_source(names, frame);
+        if (!source->clean || (frame->built_s && source->written_s > frame->built_s))
+            break;
+        while (record_ctext_is_word(*rest))
+            rest++;
+        simple_name(frames[i - 1].function, &callee);
+        found.length = 0;
+        const enum record_names_strength strength =
+            record_names_of_owner(source->clean, source->length, frame->line, frame->column,
+                                  callee.text ? callee.text : "", owner, &found, &is_address);
+        if (strength == RECORD_NAMES_RETURNED && owner.kind == RECORD_NAMES_RETURNS)
+            continue;
+        if (strength != RECORD_NAMES_STRONG || !found.length || !*rest)
+            break;
+        const bool is_arrow = is_address && rest[0] == '-' && rest[1] == '>';
+        base_buf_printf(&found, "%s%s", is_arrow ? "." : "", rest + (is_arrow ? 2 : 0));
+        whole.length = 0;
+        base_buf_add(&whole, found.text, found.length);
+        owner = record_names_owner_of(source->clean, source->length, frame->line, whole.text);
+        if (owner.kind == RECORD_NAMES_KEPT && !whole.failed && !found.failed) {
+            name->length = 0;
+            base_buf_add(name, whole.text, whole.length);
+        }
+    }
+    base_buf_fini(&whole);
+    base_buf_fini(&callee);
+    base_buf_fini(&found);
+}
+
 // Applies rules 1 to 4. Returns true if a name was added.
 static bool name_from_source(struct record_names *names, const struct record_symbols_frame *frames,
                              size_t count, struct base_buf *out)
@@ -213,6 +260,9 @@ static bool name_from_source(struct record_names *names, const struct record_sym
             library = true;
             continue;
         }
+        if (strength == RECORD_NAMES_STRONG && name.length && !library && !member.length &&
+            frame->function)
+            name_owner(names, frames, count, i, &name);
         if (strength == RECORD_NAMES_STRONG || strength == RECORD_NAMES_NONE || !frame->function)
             break;
         name.length = 0;

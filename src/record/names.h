@@ -15,6 +15,9 @@
 //    A class gives the memory to a member (cudaMalloc(&data_, n)) in a constructor, or in a method
 //    if the name is spelled like that of a member (data_, m_data, this->data): what the caller
 //    constructs, or whose method it calls, with the member (buffer<float> x(n) gives x.data_).
+//    The pointer may be part of what the helper returns or gets: cudaMalloc(&m.data, n) in a helper
+//    that returns m, or cudaMalloc(&m->data, n) in one whose parameter is m, is the caller's
+//    variable with that part: matrix a = make(n) gives a.data, and so does make(&a, n).
 // 3. The source of the helper is unknown: x = some_alloc(n) gives x, and so does float *x = make(n)
 //    if the function's name contains make, create or new. Other functions may allocate for their
 //    own use.
@@ -62,6 +65,22 @@ enum record_names_strength record_names_in_source(const char *text, size_t lengt
 enum record_names_strength record_names_of_library(const char *text, size_t length, uint32_t line,
                                                    uint32_t column, const char *callee,
                                                    struct base_buf *out);
+// How a function passes a variable to its caller.
+struct record_names_owner {
+    enum { RECORD_NAMES_KEPT, RECORD_NAMES_RETURNS, RECORD_NAMES_PARAMETER } kind;
+    unsigned parameter; // its number, from 0
+};
+// Returns that of the variable with which `name` begins, in the function of that line. The text is
+// from record_ctext_clean, as below.
+struct record_names_owner record_names_owner_of(const char *text, size_t length, uint32_t line,
+                                                const char *name);
+// Adds the expression in the caller that stands for what `owner` says of the callee. RETURNED: the
+// caller returns it itself, and nothing is added. Sets *is_address if the callee gets its address.
+enum record_names_strength record_names_of_owner(const char *text, size_t length, uint32_t line,
+                                                 uint32_t column, const char *callee,
+                                                 struct record_names_owner owner,
+                                                 struct base_buf *out, bool *is_address);
+
 // Does the same as record_names_in_source for a text from record_ctext_clean.
 enum record_names_strength record_names_in_clean(const char *text, size_t length, uint32_t line,
                                                  uint32_t column, const char *callee,

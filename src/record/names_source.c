@@ -46,11 +46,15 @@ static const char *const registrations[] = {"cudaHostRegister", "cuMemHostRegist
 struct answer {
     enum record_names_strength strength;
     struct record_ctext_span name;
+    bool is_several; // NONE, because several names are possible: then the whole line has no answer
 };
+
+static const struct answer several = {.strength = RECORD_NAMES_NONE, .is_several = true};
 
 static struct answer strong(struct record_ctext_span name)
 {
-    return (struct answer){name.end > name.start ? RECORD_NAMES_STRONG : RECORD_NAMES_NONE, name};
+    return (struct answer){name.end > name.start ? RECORD_NAMES_STRONG : RECORD_NAMES_NONE, name,
+                           false};
 }
 
 // Returns the expression that the '=' at the position assigns to. Sets *pointer if the statement
@@ -113,9 +117,9 @@ static bool declares_more(const char *text, size_t length, size_t at)
 }
 
 // Recognizes a constructor: TYPE name(...) or TYPE name{...}, where TYPE ends with the callee. A
-// declaration of several variables has no answer.
-static struct record_ctext_span constructed(const char *text, struct record_ctext_span statement,
-                                            size_t length, const char *callee)
+// declaration of several variables has several.
+static struct answer constructed(const char *text, struct record_ctext_span statement,
+                                 size_t length, const char *callee)
 {
     size_t size = strlen(callee);
     for (size_t at = statement.start; size && at + size < statement.end; at++) {
@@ -142,11 +146,11 @@ static struct record_ctext_span constructed(const char *text, struct record_ctex
             after++;
         if (word > next && end > word && after < length && strchr("({=;,", text[after]) &&
             declares_more(text, length, after))
-            return (struct record_ctext_span){0, 0};
+            return several;
         if (word > next && end > word && after < length && strchr("({=;", text[after]))
-            return (struct record_ctext_span){word, end};
+            return strong((struct record_ctext_span){word, end});
     }
-    return (struct record_ctext_span){0, 0};
+    return (struct answer){.strength = RECORD_NAMES_NONE};
 }
 
 // Returns true if the function later returns what the statement allocated.
@@ -171,17 +175,29 @@ static bool is_returned(const char *text, size_t length, struct record_ctext_spa
     return false;
 }
 
+// Removes ".data()" or ".get()", with which a container or a smart pointer yields its memory.
+static struct record_ctext_span without_accessor(const char *text, struct record_ctext_span span)
+{
+    static const char *const accessors[] = {".data()", "->data()", ".get()"};
+    for (size_t i = 0; i < sizeof(accessors) / sizeof(*accessors); i++) {
+        const size_t bytes = strlen(accessors[i]);
+        if (span.end - span.start > bytes && !memcmp(text + span.end - bytes, accessors[i], bytes))
+            return (struct record_ctext_span){span.start, span.end - bytes};
+    }
+    return span;
+}
+
 // Searches a statement that calls CUDA.
 static struct answer direct_answer(const char *text, struct record_ctext_span statement)
 {
-    struct answer answer = {RECORD_NAMES_NONE, {0, 0}};
+    struct answer answer = {.strength = RECORD_NAMES_NONE};
     for (size_t i = 0; i < sizeof(allocations) / sizeof(*allocations); i++) {
         struct record_ctext_call call;
         for (size_t at = statement.start;
              record_ctext_find_call(text, statement, at, allocations[i], &call);
              at = call.all.end) {
             if (answer.strength != RECORD_NAMES_NONE)
-                return (struct answer){RECORD_NAMES_NONE, {0, 0}}; // two: which?
+                return several; // two: which?
             struct record_ctext_span argument = record_ctext_next_argument(text, &call.arguments);
             struct record_ctext_span name = record_ctext_address_of(text, argument);
             answer = strong(name);
@@ -196,6 +212,7 @@ static struct answer direct_answer(const char *text, struct record_ctext_span st
             record_ctext_find_call(text, statement, statement.start, registrations[i], &call)) {
             struct record_ctext_span argument =
                 record_ctext_without_casts(text, record_ctext_next_argument(text, &call.arguments));
+            argument = without_accessor(text, argument);
             if (record_ctext_is_name(text, argument))
                 answer = strong(argument);
         }
@@ -207,14 +224,15 @@ static struct answer direct_answer(const char *text, struct record_ctext_span st
 static struct answer helper_answer(const char *text, struct record_ctext_span statement,
                                    size_t length, const char *callee)
 {
-    const struct answer none = {RECORD_NAMES_NONE, {0, 0}};
+    const struct answer none = {.strength = RECORD_NAMES_NONE};
     struct record_ctext_call call, other;
-    struct record_ctext_span made = constructed(text, statement, length, callee);
-    if (made.end)
-        return strong(made);
-    if (!record_ctext_find_call(text, statement, statement.start, callee, &call) ||
-        record_ctext_find_call(text, statement, call.all.end, callee, &other))
+    const struct answer made = constructed(text, statement, length, callee);
+    if (made.strength != RECORD_NAMES_NONE || made.is_several)
+        return made;
+    if (!record_ctext_find_call(text, statement, statement.start, callee, &call))
         return none;
+    if (record_ctext_find_call(text, statement, call.all.end, callee, &other))
+        return several;
     struct record_ctext_span found = {0, 0};
     bool passed = false;
     for (struct record_ctext_span list = call.arguments; list.start < list.end;) {
@@ -224,7 +242,7 @@ static struct answer helper_answer(const char *text, struct record_ctext_span st
         if (!name.end)
             continue;
         if (found.end)
-            return none;
+            return several;
         found = name;
     }
     if (found.end)
@@ -236,7 +254,7 @@ static struct answer helper_answer(const char *text, struct record_ctext_span st
     // return helper(n) and helper(out, n) pass the memory on to the caller.
     struct record_ctext_span inside = record_ctext_trim(text, statement);
     return passed || record_ctext_word_at(text, inside, inside.start, "return", 6)
-               ? (struct answer){RECORD_NAMES_PASSED, {0, 0}}
+               ? (struct answer){.strength = RECORD_NAMES_PASSED}
                : none;
 }
 
@@ -282,9 +300,9 @@ static struct answer unknown_answer(const char *text, struct record_ctext_span s
         struct record_ctext_span name = assigned(text, statement, at, &pointer);
         bool makes = calls_like(text, (struct record_ctext_span){at + 1, statement.end}, makers,
                                 pointer ? sizeof(makers) / sizeof(*makers) : 1);
-        return makes ? strong(name) : (struct answer){RECORD_NAMES_NONE, {0, 0}};
+        return makes ? strong(name) : (struct answer){.strength = RECORD_NAMES_NONE};
     }
-    return (struct answer){RECORD_NAMES_NONE, {0, 0}};
+    return (struct answer){.strength = RECORD_NAMES_NONE};
 }
 
 // Returns the only variable whose address is the first argument of a call in the statement. If
@@ -320,7 +338,7 @@ static struct answer pointer_answer(const char *text, struct record_ctext_span s
     bool passed, any;
     struct record_ctext_span name = sole_address(text, statement, true, &passed);
     if (!name.end && passed)
-        return (struct answer){RECORD_NAMES_PASSED, {0, 0}};
+        return (struct answer){.strength = RECORD_NAMES_PASSED};
     return strong(name.end ? name : sole_address(text, statement, false, &any));
 }
 
@@ -345,19 +363,60 @@ static struct answer library_answer(const char *text, struct record_ctext_span s
                                     size_t length, const char *callee)
 {
     struct record_ctext_call call, other;
-    const struct record_ctext_span made = constructed(text, statement, length, callee);
-    if (made.end)
-        return strong(made);
-    if (!record_ctext_find_call(text, statement, statement.start, callee, &call) ||
-        record_ctext_find_call(text, statement, call.all.end, callee, &other))
-        return (struct answer){RECORD_NAMES_NONE, {0, 0}};
+    const struct answer made = constructed(text, statement, length, callee);
+    if (made.strength != RECORD_NAMES_NONE || made.is_several)
+        return made;
+    if (!record_ctext_find_call(text, statement, statement.start, callee, &call))
+        return (struct answer){.strength = RECORD_NAMES_NONE};
+    if (record_ctext_find_call(text, statement, call.all.end, callee, &other))
+        return several;
     return strong(receiver_before(text, statement, call.all.start));
+}
+
+// Searches a statement that calls a function for the variable that gets its result, or that is its
+// argument. `at` is where the call is; 0: unknown.
+static struct answer owner_answer(const char *text, struct record_ctext_span statement,
+                                  const char *callee, size_t at, struct record_names_owner owner)
+{
+    const struct answer none = {.strength = RECORD_NAMES_NONE};
+    struct record_ctext_call call, other;
+    if (!record_ctext_find_call(text, statement, statement.start, callee, &call))
+        return none;
+    while (record_ctext_find_call(text, statement, call.arguments.start, callee, &other)) {
+        if (!at)
+            return several;
+        if (other.all.start > at)
+            break;
+        call = other;
+    }
+    if (owner.kind == RECORD_NAMES_PARAMETER) {
+        struct record_ctext_span list = call.arguments, argument = {0, 0};
+        for (unsigned i = 0; i <= owner.parameter; i++)
+            argument = record_ctext_next_argument(text, &list);
+        argument = record_ctext_without_casts(text, argument);
+        if (argument.start < argument.end && text[argument.start] == '&')
+            argument = record_ctext_address_of(text, argument);
+        return record_ctext_is_name(text, argument) ? strong(argument) : none;
+    }
+    bool pointer;
+    const size_t equals = assignment_before(text, statement, call.all.start);
+    if (equals != SIZE_MAX) {
+        const struct record_ctext_span name = assigned(text, statement, equals, &pointer);
+        if (name.end > name.start)
+            return strong(name);
+    }
+    const struct record_ctext_span inside = record_ctext_trim(text, statement);
+    return record_ctext_word_at(text, inside, inside.start, "return", 6)
+               ? (struct answer){.strength = RECORD_NAMES_RETURNED}
+               : none;
 }
 
 // What the statement calls.
 struct target {
     const char *callee; // NULL: CUDA, or an unknown function
     bool calls_driver, is_library;
+    struct record_names_owner owner; // if it is not KEPT, what to look for
+    size_t at;                       // where the call is; 0: unknown
 };
 
 static struct answer statement_answer(const char *text, size_t length,
@@ -366,6 +425,8 @@ static struct answer statement_answer(const char *text, size_t length,
 {
     const char *callee = target->callee;
     const bool calls_driver = target->calls_driver;
+    if (target->owner.kind != RECORD_NAMES_KEPT)
+        return owner_answer(text, statement, callee, target->at, target->owner);
     if (target->is_library)
         return library_answer(text, statement, length, callee);
     struct answer answer =
@@ -379,20 +440,17 @@ static struct answer statement_answer(const char *text, size_t length,
     return answer;
 }
 
+// Sets *before, unless it is NULL, to the character before the name, or 0.
 static enum record_names_strength search_line(const char *text, size_t length, uint32_t line,
                                               uint32_t column, const struct target *target,
-                                              struct base_buf *out)
+                                              struct base_buf *out, char *before)
 {
-    size_t start = 0;
-    for (uint32_t i = 1; i < line; i++) {
-        const char *newline = memchr(text + start, '\n', length - start);
-        if (!newline)
-            return RECORD_NAMES_NONE;
-        start = (size_t)(newline - text) + 1;
-    }
+    const size_t start = record_ctext_line_at(text, length, line);
+    if (start == length)
+        return RECORD_NAMES_NONE;
     const char *newline = memchr(text + start, '\n', length - start);
     size_t end = newline ? (size_t)(newline - text) : length;
-    struct answer answer = {RECORD_NAMES_NONE, {0, 0}};
+    struct answer answer = {.strength = RECORD_NAMES_NONE};
     if (column && start + column - 1 < end) {
         struct record_ctext_span statement =
             record_ctext_statement_at(text, length, start + column - 1);
@@ -407,6 +465,8 @@ static enum record_names_strength search_line(const char *text, size_t length, u
             break;
         struct record_ctext_span statement = record_ctext_statement_at(text, length, at);
         struct answer other = statement_answer(text, length, statement, target);
+        if (other.is_several)
+            return RECORD_NAMES_NONE;
         at = statement.end > at ? statement.end : at + 1;
         if (other.strength == RECORD_NAMES_NONE)
             continue;
@@ -417,7 +477,8 @@ static enum record_names_strength search_line(const char *text, size_t length, u
             if (i == end)
                 break;
             struct record_ctext_span next = record_ctext_statement_at(text, length, i);
-            if (statement_answer(text, length, next, target).strength != RECORD_NAMES_NONE)
+            const struct answer more = statement_answer(text, length, next, target);
+            if (more.strength != RECORD_NAMES_NONE || more.is_several)
                 return RECORD_NAMES_NONE;
             i = next.end > i ? next.end : i + 1;
         }
@@ -425,7 +486,26 @@ static enum record_names_strength search_line(const char *text, size_t length, u
     }
     if (answer.name.end > answer.name.start)
         record_ctext_add(out, text, answer.name);
+    size_t at = answer.name.end > answer.name.start ? answer.name.start : 0;
+    while (at > 0 && (record_ctext_is_space(text[at - 1]) || text[at - 1] == '('))
+        at--;
+    if (before)
+        *before = at > 0 ? text[at - 1] : '\0';
     return answer.strength;
+}
+
+enum record_names_strength record_names_of_owner(const char *text, size_t length, uint32_t line,
+                                                 uint32_t column, const char *callee,
+                                                 struct record_names_owner owner,
+                                                 struct base_buf *out, bool *is_address)
+{
+    char before = '\0';
+    const size_t at = column ? record_ctext_line_at(text, length, line) + column - 1 : 0;
+    const enum record_names_strength strength =
+        search_line(text, length, line, column,
+                    &(struct target){.callee = callee, .owner = owner, .at = at}, out, &before);
+    *is_address = owner.kind == RECORD_NAMES_PARAMETER && before == '&';
+    return strength;
 }
 
 enum record_names_strength record_names_in_clean(const char *text, size_t length, uint32_t line,
@@ -433,7 +513,7 @@ enum record_names_strength record_names_in_clean(const char *text, size_t length
                                                  bool calls_driver, struct base_buf *out)
 {
     return search_line(text, length, line, column,
-                       &(struct target){.callee = callee, .calls_driver = calls_driver}, out);
+                       &(struct target){.callee = callee, .calls_driver = calls_driver}, out, NULL);
 }
 
 enum record_names_strength record_names_of_library(const char *text, size_t length, uint32_t line,
@@ -441,7 +521,7 @@ enum record_names_strength record_names_of_library(const char *text, size_t leng
                                                    struct base_buf *out)
 {
     return search_line(text, length, line, column,
-                       &(struct target){.callee = callee, .is_library = true}, out);
+                       &(struct target){.callee = callee, .is_library = true}, out, NULL);
 }
 
 enum record_names_strength record_names_in_source(const char *text, size_t length, uint32_t line,

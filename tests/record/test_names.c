@@ -73,6 +73,9 @@ static const struct known_answer answers[] = {
     {"cuMemAlloc(&d, n);", 1, 0, NULL, S, "d"},
     {"cuMemAlloc_v2(&Module::table[2][k + 1], n);", 1, 0, NULL, S, "Module::table[2][k+1]"},
     {"cudaHostRegister(buffer, n, 0);", 1, 0, NULL, S, "buffer"},
+    {"cudaHostRegister(values.data(), n, 0);", 1, 0, NULL, S, "values"},
+    {"cudaHostRegister((void *)p->held->data(), n, 0);", 1, 0, NULL, S, "p->held"},
+    {"cudaHostRegister(find(x).data(), n, 0);", 1, 0, NULL, RECORD_NAMES_NONE, ""},
     {"glint_suballoc(tensor, n);", 1, 0, NULL, S, "tensor"},
     {"glint_suballoc(block, n);\nreturn block;", 1, 0, NULL, RECORD_NAMES_RETURNED, "block"},
     // Code around allocation functions.
@@ -349,6 +352,65 @@ static void members_are_those_of_the_variable_that_the_caller_makes(void **state
     remove_source(&written);
 }
 
+static void parts_of_what_a_helper_gets_or_returns_are_the_callers(void **state)
+{
+    (void)state;
+    struct written written;
+    write_source(&written, "matrix make(int n) { matrix m;\n"
+                           "    cudaMalloc(&m.data, n);\n"
+                           "    return m; }\n"
+                           "void init(int n, matrix *m) {\n"
+                           "    if (n)\n"
+                           "        cudaMalloc((void **)&m->data, n); }\n"
+                           "int fill(matrix &m, int n) { return cudaMalloc(&m.data, n); }\n"
+                           "matrix both(int n) { matrix own;\n"
+                           "    init(n, &own);\n"
+                           "    return own; }\n"
+                           "void by_value(matrix m, int n) { cudaMalloc(&m.data, n); }\n"
+                           "int main() {\n"
+                           "    matrix a = make(3);\n"
+                           "    init(4, &b[i]);\n"
+                           "    init(5, c);\n"
+                           "    fill(d.inner, 6);\n"
+                           "    matrix e = both(7);\n"
+                           "    by_value(f, 8);\n"
+                           "    matrix g = make(9), h = make(10);\n"
+                           "    use(make(11));\n"
+                           "    init(12, find(1));\n"
+                           "    matrix k = make(13); matrix l = make(14), m = make(15);\n"
+                           "}\n");
+    const char *file = written.path;
+    static const struct {
+        const char *helper;
+        unsigned line, caller;
+        const char *wanted;
+    } cases[] = {
+        {"make(int)", 2, 13, "a.data"},
+        {"init(int, matrix*)", 6, 14, "b[i].data"},
+        {"init(int, matrix*)", 6, 15, "c->data"},
+        {"fill(matrix&, int)", 7, 16, "d.inner.data"},
+        // Near misses: the caller's variable is not the helper's, or not known.
+        {"by_value(matrix, int)", 11, 18, "m.data"},
+        {"make(int)", 2, 19, "m.data"},
+        {"make(int)", 2, 20, "m.data"},
+        {"init(int, matrix*)", 6, 21, "m->data"},
+        {"make(int)", 2, 22, "m.data"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct record_symbols_frame frames[] = {
+            {.function = "cudaMalloc<float>(float**, unsigned long)"},
+            {.function = cases[i].helper, .file = file, .line = cases[i].line},
+            {.function = "main", .file = file, .line = cases[i].caller}};
+        assert_name(&written, frames, 3, cases[i].wanted);
+    }
+    const struct record_symbols_frame nested[] = {
+        {.function = "init(int, matrix*)", .file = file, .line = 6},
+        {.function = "both(int)", .file = file, .line = 9},
+        {.function = "main", .file = file, .line = 17}};
+    assert_name(&written, nested, 3, "e.data");
+    remove_source(&written);
+}
+
 static void without_an_expression_there_is_the_place(void **state)
 {
     (void)state;
@@ -395,6 +457,7 @@ int main(void)
         cmocka_unit_test(garbage_gives_words_of_the_text_or_nothing),
         cmocka_unit_test(helpers_are_passed_to_the_caller_with_a_name),
         cmocka_unit_test(members_are_those_of_the_variable_that_the_caller_makes),
+        cmocka_unit_test(parts_of_what_a_helper_gets_or_returns_are_the_callers),
         cmocka_unit_test(without_an_expression_there_is_the_place),
         cmocka_unit_test(a_source_newer_than_the_program_is_not_believed),
     };
