@@ -110,7 +110,7 @@ static void put_finding(struct report_text *text, const struct analyze_finding *
     }
     const size_t covering = analyze_covering_rank(text->data->analysis, finding);
     if (covering)
-        base_buf_printf(&gain, ", as by %zu.", covering);
+        base_buf_printf(&gain, ", the same as finding %zu", covering);
     base_buf_printf(&gain, " [%s]", analyze_pattern_word(finding->pattern));
     if (text->style->colour)
         base_buf_puts(&text->out, "\033[1m");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the profile of a program that waits for the GPU in every way for which there is a pattern:
-// write_waits FILE [simulated].
+// write_waits FILE [simulated]; or, with `managed N` instead, one that waits ten times, N of them
+// before results in managed memory, whose use is not observed.
 #include "writing.h"
 
 enum { US = 1000, MS = 1000000, BYTES = 4 << 20 };
@@ -189,21 +190,41 @@ static void run(void)
     now_ns += 2 * MS;
 }
 
+static void run_managed(int unknown)
+{
+    for (int i = 0; i < 10; i++) {
+        launch(MS);
+        const uint64_t sync = synchronise(i < unknown ? SYNC : WAIT_OUT, MS);
+        check(profile_add_use(
+            writer,
+            &(struct profile_use){.sync = sync,
+                                  .kind = i < unknown ? PROFILE_USE_UNKNOWN : PROFILE_USE_READ,
+                                  .bytes = BYTES,
+                                  .time_ns = now_ns,
+                                  .thread = 1,
+                                  .path = USE_OUT},
+            &error));
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const char *const arguments[] = {"./solve"};
-    if (argc != 2 && argc != 3) {
-        fprintf(stderr, "usage: write_waits FILE [simulated]\n");
+    if (argc < 2 || argc > 4) {
+        fprintf(stderr, "usage: write_waits FILE [simulated | managed N]\n");
         return 2;
     }
     check(profile_create(argv[1], true, &writer, &error));
     define();
-    run();
+    if (argc == 4)
+        run_managed(atoi(argv[3]));
+    else
+        run();
     const struct profile_program program = {.executable = "/home/me/solve",
                                             .arguments = arguments,
                                             .argument_count = 1,
                                             .timestamps = true,
-                                            .simulated = argc == 3,
+                                            .simulated = argc >= 3,
                                             .has_end = true,
                                             .end_ns = now_ns,
                                             .calls_made = last_call,
