@@ -77,6 +77,31 @@ static void the_same_bytes_to_another_place_are_a_duplicate(void **state)
     }
 }
 
+static size_t count_found_now(struct timed *run)
+{
+    struct analysis *analysis = timed_analyze(run, analyze_default_thresholds());
+    const size_t count = count_found(analysis, NULL);
+    analyze_free(analysis);
+    return count;
+}
+
+// A line copies other bytes to each object, some of which another object holds by chance.
+static void bytes_that_are_elsewhere_by_chance_are_no_duplicate(void **state)
+{
+    (void)state;
+    for (uint64_t alike = 2; alike <= 3; alike++) {
+        struct timed run;
+        timed_begin(&run);
+        hashed(&run, device_object(&run), false, 100, FIRST);
+        for (uint64_t i = 0; i < 6; i++)
+            hashed(&run, device_object(&run), false, i < alike ? 100 : i, SECOND);
+        if (alike == 3) // one that the first line has copied, and two that the second one has
+            assert_int_equal(count_found_now(&run), 2);
+        else
+            expect_none(&run);
+    }
+}
+
 static void the_same_bytes_to_new_memory_are_a_duplicate(void **state)
 {
     (void)state;
@@ -144,6 +169,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_bytes_to_another_place_are_a_duplicate),
+        cmocka_unit_test(bytes_that_are_elsewhere_by_chance_are_no_duplicate),
         cmocka_unit_test(the_same_bytes_to_new_memory_are_a_duplicate),
         cmocka_unit_test(copies_to_new_memory_in_a_loop_are_one_finding),
         cmocka_unit_test(bytes_that_come_back_unchanged_are_a_duplicate),

@@ -255,9 +255,54 @@ static void take_call(struct duplicate_search *looking, uint32_t index,
         forget(looking, copy->object);
 }
 
+static uint64_t *count_at(struct analyze_remedies *remedies, struct base_map *counts, uint32_t path)
+{
+    uint64_t *count = base_map_put(counts, analyze_place_of(remedies->model, path), NULL);
+    remedies->failed |= !count;
+    return count;
+}
+
+static bool may_be_chance(const struct analyze_remedy *remedy)
+{
+    const struct analyze_wait_facts *facts = &remedy->facts;
+    return facts->is_other_place || (facts->from_device && !facts->is_round_trip);
+}
+
+// Leaves out findings on bytes that are elsewhere by chance: fewer than half of the copies that
+// their line makes to the device are such duplicates. Where the line copies the same again, or
+// back, its source tells when to skip the copy.
+static void leave_out_coincidences(struct analyze_remedies *remedies, size_t first)
+{
+    const struct analyze_model *model = remedies->model;
+    struct base_map copies = {0}, elsewhere = {0}; // by source line
+    for (size_t i = 0; i < model->host.copies.count && !remedies->failed; i++) {
+        const struct analyze_copy *copy = &model->host.copies.items[i];
+        uint64_t *count =
+            copy->to_host ? NULL : count_at(remedies, &copies, model->calls.items[copy->call].path);
+        if (count)
+            ++*count;
+    }
+    for (size_t i = first; i < remedies->remedies.count && !remedies->failed; i++) {
+        const struct analyze_remedy *remedy = &remedies->remedies.items[i];
+        uint64_t *count = count_at(remedies, &elsewhere, remedy->finding.path);
+        if (count && may_be_chance(remedy))
+            *count += remedy->finding.times;
+    }
+    for (size_t i = first; i < remedies->remedies.count && !remedies->failed; i++) {
+        struct analyze_remedy *remedy = &remedies->remedies.items[i];
+        const uint64_t place = analyze_place_of(model, remedy->finding.path);
+        const uint64_t *all = base_map_get(&copies, place), *some = base_map_get(&elsewhere, place);
+        if (may_be_chance(remedy) && all && some && *some * 2 < *all)
+            remedy->finding.times = 0; // not reported
+    }
+    base_map_fini(&copies);
+    base_map_fini(&elsewhere);
+}
+
 static void find(struct analyze_remedies *remedies)
 {
     const struct analyze_model *model = remedies->model;
+    const size_t first = remedies->remedies.count;
     struct duplicate_search looking = {.remedies = remedies};
     looking.objects = calloc(model->objects.count + 1, sizeof(*looking.objects));
     remedies->failed |= !looking.objects;
@@ -269,6 +314,7 @@ static void find(struct analyze_remedies *remedies)
         if (model->calls.items[i].flags & ANALYZE_WORKS)
             take_call(&looking, i, copy);
     }
+    leave_out_coincidences(remedies, first);
     free(looking.objects);
     base_array_fini(&looking.pieces);
     base_map_fini(&looking.on_host);
