@@ -53,6 +53,14 @@ static void expect_place(struct timed *run, const char *place, bool round_trip)
     analyze_free(analysis);
 }
 
+static size_t count_found_now(struct timed *run)
+{
+    struct analysis *analysis = timed_analyze(run, analyze_default_thresholds());
+    const size_t count = count_found(analysis, NULL);
+    analyze_free(analysis);
+    return count;
+}
+
 static void the_same_bytes_to_another_place_are_a_duplicate(void **state)
 {
     (void)state;
@@ -77,14 +85,6 @@ static void the_same_bytes_to_another_place_are_a_duplicate(void **state)
     }
 }
 
-static size_t count_found_now(struct timed *run)
-{
-    struct analysis *analysis = timed_analyze(run, analyze_default_thresholds());
-    const size_t count = count_found(analysis, NULL);
-    analyze_free(analysis);
-    return count;
-}
-
 // A line copies other bytes to each object, some of which another object holds by chance.
 static void bytes_that_are_elsewhere_by_chance_are_no_duplicate(void **state)
 {
@@ -99,6 +99,28 @@ static void bytes_that_are_elsewhere_by_chance_are_no_duplicate(void **state)
             assert_int_equal(count_found_now(&run), 2);
         else
             expect_none(&run);
+    }
+}
+
+// A result of a few bytes often has the value that it had before.
+static void small_results_that_are_equal_are_no_duplicate(void **state)
+{
+    (void)state;
+    for (int to_host = 0; to_host <= 1; to_host++) {
+        for (uint64_t bytes = 63; bytes <= 64; bytes++) {
+            struct timed run;
+            timed_begin(&run);
+            const uint32_t object = allocate(&run.model, bytes);
+            took(&run, 10, 0);
+            for (int i = 0; i < 3; i++) {
+                hashed(&run, object, to_host, 7, i ? SECOND : FIRST);
+                run.model.host.copies.items[i].same_before = to_host;
+                if (to_host)
+                    writes(&run, object);
+            }
+            // To the device, the bytes are still there.
+            assert_int_equal(count_found_now(&run) > 0, !to_host || bytes == 64);
+        }
     }
 }
 
@@ -170,6 +192,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_bytes_to_another_place_are_a_duplicate),
         cmocka_unit_test(bytes_that_are_elsewhere_by_chance_are_no_duplicate),
+        cmocka_unit_test(small_results_that_are_equal_are_no_duplicate),
         cmocka_unit_test(the_same_bytes_to_new_memory_are_a_duplicate),
         cmocka_unit_test(copies_to_new_memory_in_a_loop_are_one_finding),
         cmocka_unit_test(bytes_that_come_back_unchanged_are_a_duplicate),

@@ -52,6 +52,14 @@ static bool is_same(const struct analyze_copy *a, const struct analyze_copy *b)
 
 enum place { PLACE_SAME, PLACE_OTHER, PLACE_FREED };
 
+// Returns whether equal bytes say nothing: a flag or a counter often has the value that it had
+// before, or that another one has. Where nothing wrote to the destination, it holds them for sure.
+static bool may_be_equal_by_chance(const struct analyze_copy *copy, enum place place)
+{
+    enum { LEAST_BYTES = 64 };
+    return copy->bytes < LEAST_BYTES && (copy->to_host || place != PLACE_SAME);
+}
+
 static void add(struct duplicate_search *looking, const struct analyze_copy *copy,
                 const struct analyze_copy *before, enum place place)
 {
@@ -60,7 +68,7 @@ static void add(struct duplicate_search *looking, const struct analyze_copy *cop
     const struct analyze_model *model = remedies->model;
     const struct analyze_call *call = &model->calls.items[copy->call],
                               *other = &model->calls.items[before->call];
-    if (!call->path || !other->path)
+    if (!call->path || !other->path || may_be_equal_by_chance(copy, place))
         return;
     bool is_new;
     struct analyze_remedy *remedy = analyze_remedy_at(remedies, ANALYZE_DUPLICATE_TRANSFER,
