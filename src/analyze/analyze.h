@@ -376,6 +376,7 @@ struct analyze_wait_path {
     bool deferrable; // all are unneeded or late: the wait may be delayed to the first use
     bool checking;   // `checks` of at least one
     bool may_check;  // whether the program looks at the result is unknown
+    bool may_print;  // whether a kernel before one of these calls prints is unknown
     bool costly;     // a copy for which pinning memory would cost more than is gained
 };
 

@@ -263,6 +263,15 @@ static void charge_first(struct analyze_waits *waits, uint32_t call,
     analyze_wait_unknown(waits, analyze_first_wait(waits, &work), reason);
 }
 
+// Notes that the launch may print, and that its output would appear at its first wait.
+static void note_printing(struct analyze_waits *waits, uint32_t call)
+{
+    const struct analyze_work work = analyze_work_of(waits, call);
+    const uint32_t wait = analyze_first_wait(waits, &work);
+    if (wait != ANALYZE_NONE)
+        waits->waits.items[wait].may_print = true;
+}
+
 // Marks the wait that the program needs before it asks for an event's time: the event must have
 // completed.
 static void take_timing(struct analyze_waits *waits, uint32_t call)
@@ -316,6 +325,9 @@ static bool take_unseen(struct judging *judging)
             charge_first(waits, i, ANALYZE_WAIT_WORK);
         if (call->flags & ANALYZE_PRINTS) // what kernels print appears at the next wait
             charge_first(waits, i, ANALYZE_WAIT_OUTPUT);
+        else if (call->flags & ANALYZE_LAUNCHES && call->flags & ANALYZE_ACTS &&
+                 !base_map_get(&model->of_libraries, call->path))
+            note_printing(waits, i);
         if (shares)
             analyze_wait_unknown(waits, analyze_wait_of(waits, i), ANALYZE_WAIT_SHARED);
     }

@@ -34,6 +34,7 @@ struct analyze_wait_facts {
     bool is_sync, is_free, is_set;       // the call that waits; none: another kind of call
     bool is_implicit;                    // it is no synchronization
     bool may_check; // whether the program looks at the result of the synchronization is unknown
+    bool may_print; // whether kernels print before it is unknown
     bool is_round_trip, is_other_place, is_freed; // of a duplicate
     bool from_device; // of a duplicate: the earlier copy took the bytes from the device
     bool is_device, is_registered; // the memory that is allocated and freed

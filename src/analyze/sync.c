@@ -93,6 +93,7 @@ static bool sum_up_paths(struct analysis *analysis, const struct analyze_waits *
         row->unknown += wait->judgement == ANALYZE_UNKNOWN;
         row->timed += wait->timed;
         row->checks += wait->checks;
+        row->may_print |= wait->may_print;
         row->shown += wait->judgement == ANALYZE_UNKNOWN && wait->unknown == ANALYZE_WAIT_OUTPUT;
         row->waited += model->simulated ? analyze_has_waited(model, wait)
                                         : (call->flags & ANALYZE_WAITED) != 0;

@@ -31,9 +31,10 @@ struct analyze_wait {
     uint8_t unknown;   // enum analyze_wait_unknown, if that is ANALYZE_UNKNOWN
     bool legacy;       // it also waits for all streams that synchronize with the legacy stream
     bool is_event;
-    bool is_idle; // earlier waits have waited for all work before it; but a copy's own may wait
-    bool checks;  // it is the first after a launch whose result the program looks at
-    bool timed;   // the program reads the clock after it, to measure a time
+    bool is_idle;   // earlier waits have waited for all work before it; but a copy's own may wait
+    bool may_print; // whether a kernel before it prints, which it would show, is unknown
+    bool checks;    // it is the first after a launch whose result the program looks at
+    bool timed;     // the program reads the clock after it, to measure a time
 };
 
 struct analyze_wait_list {

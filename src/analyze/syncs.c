@@ -14,6 +14,7 @@ void analyze_take_wait(struct analyze_remedies *remedies, struct analyze_remedy 
     const struct analyze_call *call = &model->calls.items[wait->call];
     struct analyze_finding *finding = &remedy->finding;
     struct analyze_wait_facts *facts = &remedy->facts;
+    facts->may_print |= wait->may_print;
     if (finding->times++ == 0) {
         finding->call = call->number;
         finding->kind = (enum profile_call_kind)call->kind;

@@ -79,9 +79,10 @@ static void add_wait_path(struct finding_all *all, const struct analyze_wait_pat
     const struct analyze_finding *finding = finding_of(all, pattern, path);
     const struct fix_place place = {.pattern = pattern,
                                     .remedy = is_copy ? PLAN_ASYNC_COPY : PLAN_DROP_SYNC,
-                                    .left = timed          ? FIX_TIMED
-                                            : path->costly ? FIX_COSTLY
-                                                           : FIX_TAKEN,
+                                    .left = timed                        ? FIX_TIMED
+                                            : path->costly               ? FIX_COSTLY
+                                            : is_sync && path->may_print ? FIX_NEEDED
+                                                                         : FIX_TAKEN,
                                     .path = path->path,
                                     .kind = path->kind,
                                     .calls = path->calls,

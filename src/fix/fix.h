@@ -23,11 +23,12 @@ enum { FIX_LEAST_BACKED_BYTES = 2 * 2 << 20 };
 
 // Why a place is not corrected.
 enum fix_left {
-    FIX_TAKEN,   // it is corrected
-    FIX_CHOSEN,  // the user excluded it
-    FIX_NEEDED,  // it was observed to wait for data that was needed there, or that is unknown
-    FIX_TIMED,   // the program reads the clock next: it measures a time there
-    FIX_SMALL,   // the object is smaller than FIX_LEAST_BACKED_BYTES
+    FIX_TAKEN,  // it is corrected
+    FIX_CHOSEN, // the user excluded it
+    FIX_NEEDED, // it was observed to wait for data that was needed there, or that is unknown; or it
+                // may show what kernels print
+    FIX_TIMED,  // the program reads the clock next: it measures a time there
+    FIX_SMALL,  // the object is smaller than FIX_LEAST_BACKED_BYTES
     FIX_NO_PEAK, // the correction would lower no memory peak
     FIX_PASSED,  // kernels without probes may use the object in ways that arguments do not show
     FIX_COSTLY,  // allocating pinned memory for the copy would take longer than its waits did

@@ -81,6 +81,35 @@ static void a_synchronisation_that_protects_nothing_is_unnecessary(void **state)
     analyze_free(analysis);
 }
 
+// Without probes, it is unknown whether a kernel prints. Kernels of libraries do not.
+static void what_may_show_output_says_so(void **state)
+{
+    (void)state;
+    enum { KNOWN, UNKNOWN, OF_LIBRARY, PRINTS, CASES };
+    for (int which = 0; which < CASES; which++) {
+        struct timed run;
+        const struct analyze_finding *finding;
+        timed_begin(&run);
+        for (int i = 0; i < 3; i++) {
+            from_path(&run, timed_launch(&run, LEGACY, MS), OTHER_PATH);
+            last_call(&run)->flags |= which == KNOWN ? 0 : ANALYZE_ACTS;
+            last_call(&run)->flags |= which == PRINTS ? ANALYZE_PRINTS : 0;
+            a_sync(&run);
+            works(&run, MS / 2);
+        }
+        if (which == OF_LIBRARY)
+            assert_non_null(base_map_put(&run.model.of_libraries, OTHER_PATH, NULL));
+        if (which == PRINTS) {
+            expect_none(&run);
+            continue;
+        }
+        struct analysis *analysis = expect_one(&run, ANALYZE_UNNECESSARY_SYNC, 3, &finding);
+        assert_int_equal(value_of(finding, "may_show_output"), which == UNKNOWN);
+        assert_int_equal(analyze_wait_path(analysis, 0)->may_print, which == UNKNOWN);
+        analyze_free(analysis);
+    }
+}
+
 // A very short wait follows a long one. If the long one is removed, the time moves to the short
 // one, so it must be removed, too.
 static void what_waits_little_is_told_where_others_would_wait_instead(void **state)
@@ -1036,6 +1065,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_synchronisation_that_protects_nothing_is_unnecessary),
+        cmocka_unit_test(what_may_show_output_says_so),
         cmocka_unit_test(what_waits_little_is_told_where_others_would_wait_instead),
         cmocka_unit_test(what_waits_little_is_not_told_for_itself),
         cmocka_unit_test(one_whose_data_is_used_is_needed),

@@ -204,6 +204,22 @@ static void synchronisations_and_copies_that_were_never_needed_are_planned(void 
     end(&of);
 }
 
+static void synchronisations_that_may_show_output_are_left(void **state)
+{
+    (void)state;
+    struct test_case of;
+    begin(&of);
+    of.waits[0] = wait_path(SYNC, PROFILE_CALL_SYNC);
+    of.waits[0].may_print = true;
+    of.waits[1] = wait_path(COPY, PROFILE_CALL_COPY); // shows nothing
+    of.waits[1].may_print = true;
+    of.wait_count = 2;
+    find(&of);
+    assert_int_equal(of.fix.places.count, 2);
+    check_plan(&of, IMAGES "async-copy 0:20" REST);
+    end(&of);
+}
+
 static void copies_that_cost_more_than_they_gain_are_left(void **state)
 {
     (void)state;
@@ -500,6 +516,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(synchronisations_and_copies_that_were_never_needed_are_planned),
+        TEST(synchronisations_that_may_show_output_are_left),
         TEST(copies_that_cost_more_than_they_gain_are_left),
         TEST(what_was_needed_once_or_nobody_can_tell_is_no_place),
         TEST(a_place_that_is_needed_by_another_way_is_left),

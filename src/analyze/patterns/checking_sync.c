@@ -13,7 +13,12 @@ static void find(struct analyze_remedies *remedies)
     analyze_find_syncs(remedies, ANALYZE_CHECKING_SYNC, fits);
 }
 
-static const struct analyze_field fields[] = {ANALYZE_WAIT_FIELDS, {0}};
+static const struct analyze_field fields[] = {
+    ANALYZE_WAIT_FIELDS,
+    {"may_show_output",
+     "whether kernels before it print, or check assertions, is unknown, as without probes",
+     ANALYZE_OWN(FLAG, struct analyze_wait_facts, may_print)},
+    {0}};
 
 const struct analyze_description analyze_checking_sync = {
     .name = "checking-sync",
@@ -34,8 +39,9 @@ const struct analyze_description analyze_checking_sync = {
                "times{end}{else}"
                "{call:at} waits only to check for errors: the CPU uses no result before the next "
                "synchronization" ANALYZE_TEXT_WAITED "{end}",
-    .suggestion = "{if brief}check at the next synchronization, or wait here only when debugging"
-                  "{else}check for errors at the next synchronization, and keep {call:at} only in "
-                  "debug builds" ANALYZE_TEXT_ALONE "{end}",
+    .suggestion =
+        "{if brief}check at the next synchronization, or wait here only when debugging"
+        "{else}check for errors at the next synchronization, and keep {call:at} only in "
+        "debug builds{if may_show_output}, or if kernels print{end}" ANALYZE_TEXT_ALONE "{end}",
     .find_remedies = find,
 };

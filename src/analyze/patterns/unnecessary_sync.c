@@ -21,6 +21,9 @@ static const struct analyze_field fields[] = {
      "whether the program looks at the result of the "
      "synchronization is unknown",
      ANALYZE_OWN(FLAG, struct analyze_wait_facts, may_check)},
+    {"may_show_output",
+     "whether kernels before it print, or check assertions, is unknown, as without probes",
+     ANALYZE_OWN(FLAG, struct analyze_wait_facts, may_print)},
     {0}};
 
 const struct analyze_description analyze_unnecessary_sync = {
@@ -43,6 +46,7 @@ const struct analyze_description analyze_unnecessary_sync = {
                "before the next synchronization" ANALYZE_TEXT_WAITED "{end}",
     .suggestion =
         "{if is_sync}remove {call:at}{if may_check_errors}, unless it checks for "
-        "errors{end}{else}" ANALYZE_TEXT_NO_WAIT "{end}{if not brief}" ANALYZE_TEXT_ALONE "{end}",
+        "errors{if may_show_output} or kernels print{end}{elif may_show_output}, unless kernels "
+        "print{end}{else}" ANALYZE_TEXT_NO_WAIT "{end}{if not brief}" ANALYZE_TEXT_ALONE "{end}",
     .find_remedies = find,
 };
