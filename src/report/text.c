@@ -81,6 +81,22 @@ void report_text_few(struct report_text *text, const char *first, const struct b
     base_buf_putc(out, '\n');
 }
 
+static size_t lines_of(const struct base_buf *text)
+{
+    size_t lines = 0;
+    for (size_t i = 0; i < text->length; i++)
+        lines += text->text[i] == '\n';
+    return lines;
+}
+
+size_t report_text_left(const struct report_text *text)
+{
+    const size_t used = lines_of(&text->out) + 1; // and the last line
+    return text->choice->verbose || !text->style->wrap ? SIZE_MAX
+           : used < SCREEN_LINES                       ? SCREEN_LINES - used
+                                                       : 0;
+}
+
 void report_text_lines(struct report_text *text, const char *first, const struct base_buf *words)
 {
     report_text_few(text, first, words, SIZE_MAX);
@@ -205,14 +221,6 @@ static bool put_unknown_waits(struct report_text *text)
     text->failed |= words.failed;
     base_buf_fini(&words);
     return told;
-}
-
-static size_t lines_of(const struct base_buf *text)
-{
-    size_t lines = 0;
-    for (size_t i = 0; i < text->length; i++)
-        lines += text->text[i] == '\n';
-    return lines;
 }
 
 static bool has_distances(const struct report_data *data)

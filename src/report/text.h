@@ -25,6 +25,9 @@ void report_text_heading(struct report_text *text, const char *heading);
 void report_text_lines(struct report_text *text, const char *first, const struct base_buf *words);
 void report_text_few(struct report_text *text, const char *first, const struct base_buf *words,
                      size_t most);
+// Returns how many lines of the first screen are left, before its last one; SIZE_MAX if they do not
+// count.
+size_t report_text_left(const struct report_text *text);
 // The same for a line of the head and of a finding, of which the first screen shows one.
 void report_text_line(struct report_text *text, const char *first, const struct base_buf *words);
 

@@ -158,8 +158,12 @@ static void put_rest(struct report_text *text, size_t more, const struct report_
                                  ? ": --verbose lists it"
                                  : ": --verbose lists them");
     }
+    // What follows needs up to three lines: that lines are unknown, and what was checked.
     if (line.length)
-        report_text_few(text, "  ", &line, text->choice->verbose ? SIZE_MAX : 2);
+        report_text_few(text, "  ", &line,
+                        text->choice->verbose         ? SIZE_MAX
+                        : report_text_left(text) >= 5 ? 2
+                                                      : 1);
     line.length = 0;
     if (text->data->suppressed) {
         base_buf_printf(&line, "%zu finding%s suppressed by the file of rules",
@@ -301,7 +305,7 @@ static void put_checked(struct report_text *text)
     if (line.length && line.text[0] >= 'a' && line.text[0] <= 'z')
         line.text[0] = (char)(line.text[0] - 'a' + 'A');
     base_buf_putc(&text->out, '\n');
-    report_text_few(text, "", &line, 2);
+    report_text_few(text, "", &line, report_text_left(text) >= 2 ? 2 : 1);
     base_buf_fini(&line);
 }
 

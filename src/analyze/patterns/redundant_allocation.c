@@ -407,8 +407,8 @@ const struct analyze_description analyze_redundant_allocation = {
                "its memory"
                "{end}",
     .suggestion =
-        "{if brief}{if is_delayed}reuse {other_object:name}, but only after {last_call}{else}use "
-        "the memory of {other_object:name}, unused after {last_call}{end}{else}"
+        "{if brief}{if is_delayed}reuse {other_object:name}, but only after {last_call}{else}reuse "
+        "it: {other_object:name} is unused after {last_call}{end}{else}"
         "let {object:name}{if call}{call:where}{end} reuse the memory of {other_object:name}, "
         "which {if passed}no kernel gets{else}nothing uses{end} after {if in_same_launch}earlier "
         "nodes of {end}{last_call}"
