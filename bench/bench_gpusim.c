@@ -359,6 +359,134 @@ static struct speed divergent(int rounds, unsigned workers)
     return speed;
 }
 
+// --- Classes of instructions ---------------------------------------------------------------------
+
+// A loop of instructions of one class. %a, %b and %c are words of the thread's own that begin as
+// `words` says, %m is the address of 64 bytes of memory of its own, %n and %o are those of a byte
+// and of 16 bytes that adjoin other threads', %s is that of 16 bytes of shared memory, %t that of a
+// texture object, and %u and %v are places in it. The loop may use %x0 to %x7, %d0 to %d3, %h0 to
+// %h3 and %p0 to %p3.
+struct form {
+    const char *name, *what, *body;
+    enum {
+        WHOLE,
+        REAL,
+        TINY
+    } words; // small integers; f32 near 1; f32 of which all but %b are subnormal
+};
+
+static const struct form forms[] = {
+    {"cvt", "  conversions of bytes, halfwords and f32",
+     "cvt.rn.f32.s16 %x0, %h0;\ncvt.rzi.u32.f32 %x1, %x0;\ncvt.s32.s8 %x2, %b;\n"
+     "cvt.u16.u32 %h0, %c;\ncvt.rn.f32.u64 %x4, %d0;\ncvt.rmi.f32.f32 %x5, %x4;\n"
+     "cvt.u64.u32 %d0, %a;\ncvt.rn.f32.u16 %x6, %h0;\n",
+     WHOLE},
+    {"rsqrt", "  rsqrt.approx", "rsqrt.approx.f32 %x0, %a;\nrsqrt.approx.ftz.f32 %x1, %b;\n", REAL},
+    {"divide", "  division of integers",
+     "div.s32 %x0, %a, %b;\nrem.s32 %x1, %a, %c;\ndiv.u32 %x2, %a, %c;\nrem.u32 %x3, %a, %b;\n",
+     WHOLE},
+    {"tiny", "  f32 that are subnormal",
+     "fma.rn.f32 %x0, %a, %b, %c;\nmul.rn.f32 %x1, %a, %b;\nadd.rn.f32 %x2, %a, %x1;\n"
+     "sub.rn.f32 %x3, %c, %a;\n",
+     TINY},
+    {"ftz", "  f32 with .ftz",
+     "fma.rn.ftz.f32 %x0, %a, %b, %c;\nmul.rn.ftz.f32 %x1, %a, %b;\n"
+     "add.ftz.f32 %x2, %x0, %x1;\n",
+     REAL},
+    {"bytes", "  loads and stores of bytes and halfwords",
+     "ld.global.u8 %h0, [%m];\nld.global.s8 %h1, [%n];\nld.global.s16 %h2, [%m+2];\n"
+     "st.global.u8 [%m+4], %h0;\nst.global.u8 [%n], %h1;\nst.global.u16 [%m+6], %h2;\n",
+     WHOLE},
+    {"vectors", "  loads and stores of vectors",
+     "ld.global.v4.u32 {%x0,%x1,%x2,%x3}, [%m];\nld.global.v4.u32 {%x4,%x5,%x6,%x7}, [%o];\n"
+     "ld.global.v2.u32 {%x4,%x5}, [%m+16];\nst.global.v4.u32 [%m+32], {%x0,%x1,%x2,%x3};\n"
+     "st.global.v4.u32 [%o], {%x4,%x5,%x6,%x7};\nst.global.v2.u32 [%m+48], {%x4,%x5};\n",
+     WHOLE},
+    {"local", "  local memory",
+     "st.local.u32 [stack], %a;\nst.local.u32 [stack+4], %b;\nld.local.u32 %x0, [stack];\n"
+     "ld.local.v2.u32 {%x1,%x2}, [stack];\n",
+     WHOLE},
+    {"async", "  asynchronous copies to shared memory",
+     "cp.async.ca.shared.global [%s], [%m], 16;\ncp.async.commit_group;\n"
+     "cp.async.wait_group 0;\n",
+     WHOLE},
+    {"mma", "  matrix products of bf16",
+     "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%x0,%x1,%x2,%x3}, {%a,%b,%a,%b}, "
+     "{%c,%a}, {%x0,%x1,%x2,%x3};\n",
+     REAL},
+    {"point", "  textures, nearest texel", "tex.2d.v4.f32.f32 {%x0,%x1,%x2,%x3}, [%t, {%u,%v}];\n",
+     WHOLE},
+    {"linear", "  textures, linear filter", "tex.2d.v4.f32.f32 {%x0,%x1,%x2,%x3}, [%t, {%u,%v}];\n",
+     REAL},
+};
+enum { FORMS = sizeof(forms) / sizeof(forms[0]) };
+
+static void write_form(struct base_buf *text, const struct form *form)
+{
+    base_buf_printf(
+        text,
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry form(.param .u64 memory, "
+        ".param .u32 rounds, .param .u64 texture)\n{\n.reg .b32 %%a, %%b, %%c, %%s, %%u, %%v, "
+        "%%x<8>, %%r<5>;\n.reg .b64 %%m, %%n, %%o, %%t, %%d<4>;\n.reg .b16 %%h<4>;\n.reg .pred "
+        "%%p<4>;\n"
+        ".shared .align 16 .b8 tile[2048];\n.local .align 8 .b8 stack[64];\n"
+        "ld.param.u64 %%m, [memory];\nld.param.u32 %%r1, [rounds];\n"
+        "ld.param.u64 %%t, [texture];\nmov.u32 %%r2, %%tid.x;\nmov.u32 %%r3, %%ctaid.x;\n"
+        "mad.lo.u32 %%r3, %%r3, 128, %%r2;\ncvt.u64.u32 %%n, %%r3;\nadd.u64 %%n, %%n, %%m;\n"
+        "add.u64 %%n, %%n, 65536;\nmad.wide.u32 %%o, %%r3, 16, %%m;\nadd.u64 %%o, %%o, 67584;\n"
+        "mad.wide.u32 %%m, %%r3, 64, %%m;\n"
+        "mov.u32 %%s, tile;\nmad.lo.u32 %%s, %%r2, 16, %%s;\nld.global.u32 %%a, [%%m];\n"
+        "ld.global.u32 %%b, [%%m+4];\nld.global.u32 %%c, [%%m+8];\n"
+        "and.b32 %%r4, %%r2, 31;\ncvt.rn.f32.u32 %%u, %%r4;\nshr.u32 %%r4, %%r2, 5;\n"
+        "cvt.rn.f32.u32 %%v, %%r4;\nmov.u32 %%r4, 0;\n");
+    for (unsigned i = 0; i < 8; i++)
+        base_buf_printf(text, "mov.u32 %%x%u, 0;\n", i);
+    base_buf_puts(text, "mov.u64 %d0, 12345;\nmov.u16 %h0, 7;\nROUND:\n");
+    for (unsigned i = 0; i < 4; i++) // so that the loop itself counts little
+        base_buf_puts(text, form->body);
+    base_buf_puts(text, "add.u32 %r4, %r4, 1;\nsetp.lt.u32 %p0, %r4, %r1;\n@%p0 bra ROUND;\n"
+                        "xor.b32 %x0, %x0, %x1;\nst.global.u32 [%m+60], %x0;\nret;\n}\n");
+}
+
+static struct speed run_form(int index, unsigned workers)
+{
+    enum { THREADS = 1024, SIDE = 64 };
+    const struct form *form = &forms[index];
+    struct base_buf text = {0};
+    write_form(&text, form);
+    const struct sim_ptx ptx = {.name = form->name, .text = text.text, .length = text.length};
+    struct bench bench = open_text(ptx, "h200", workers);
+    base_buf_fini(&text);
+    uint32_t *memory = add(&bench, THREADS * 128);
+    float *texels = add(&bench, sizeof(*texels) * SIDE * SIDE);
+    for (unsigned i = 0; i < THREADS * 16; i++) {
+        const uint32_t mixed = i * 2654435761u >> 8;
+        memory[i] = form->words == WHOLE                 ? mixed % 50000 + 1
+                    : form->words == REAL || i % 16 == 1 ? 0x3F000000 + mixed % 0x1000000
+                                                         : mixed % 0x7FFFFF + 1;
+    }
+    for (int i = 0; i < SIDE * SIDE; i++)
+        texels[i] = (float)(i % 7);
+    struct sim_texture texture = {.data = texels,
+                                  .width = SIDE,
+                                  .height = SIDE,
+                                  .pitch_bytes = SIDE * sizeof(*texels),
+                                  .dimensions = 2,
+                                  .channels = 1,
+                                  .channel_bits = 32,
+                                  .texel = SIM_TEXEL_FLOAT,
+                                  .filter_linear = form->words == REAL};
+    if (sim_texture_add(bench.device, &texture))
+        exit(1);
+    const uint64_t values[] = {(uintptr_t)memory, 100, (uintptr_t)&texture};
+    struct speed speed = speed_of(&bench, values, THREADS / 128, 1, 128, 1);
+    sim_texture_remove(bench.device, &texture);
+    close_kernel(&bench);
+    free(memory);
+    free(texels);
+    return speed;
+}
+
 // --- Memory --------------------------------------------------------------------------------------
 
 // A launch whose blocks all wait for each other, twice. Each thread has `values` numbers, and needs
@@ -549,6 +677,11 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < KERNELS; i++) {
         if (is_named(&kernels[i], argc, argv))
             print_speed(&kernels[i]);
+    }
+    for (int i = 0; i < FORMS; i++) {
+        const struct kernel kernel = {forms[i].name, forms[i].what, run_form, i, 0};
+        if (is_named(&kernel, argc, argv))
+            print_speed(&kernel);
     }
     return 0;
 }
