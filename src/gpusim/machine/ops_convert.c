@@ -7,20 +7,91 @@
 #include "gpusim/numbers/numbers.h"
 #include "ops.h"
 
-UNARY(s64_from_s32, s64, s32, (int64_t)a)
+// In op->mode: the registers have 64 bits; the destination has 16 bits.
+enum { FROM_WIDE = 1, TO_WIDE = 2, TO_HALF = 4 };
+
+#define CUT(value) ((uint32_t)(value) & (op->mode & TO_HALF ? 0xFFFFu : ~0u))
+
 UNARY(u64_from_u32, u64, u32, (uint64_t)a)
 UNARY(u32_from_u64, u32, u64, (uint32_t)a)
-UNARY(f32_from_s32, f32, s32, (float)a)
 UNARY(f32_from_u32, f32, u32, (float)a)
-UNARY(u32_from_u16, u32, u32, (uint16_t)a)
-UNARY(s32_from_s16, s32, u32, (int16_t)a)
-UNARY(f64_from_s32, f64, s32, (double)a)
+UNARY(f32_from_u64, f32, u64, (float)a)
+UNARY(f32_from_s64, f32, s64, (float)a)
 UNARY(f64_from_u32, f64, u32, (double)a)
+UNARY(f64_from_u64, f64, u64, (double)a)
+UNARY(f64_from_s64, f64, s64, (double)a)
 UNARY(f64_from_f32, f64, f32, num_f64_from_f32(a, 0))
 UNARY(f32_from_f64, f32, f64, num_f32_from_f64(a, NUM_RN, 0))
 UNARY(f32_from_f16, f32, u32, num_f32_from_f32(num_f32_from_f16((uint16_t)a), 0))
+UNARY(f32_from_bf16, f32, u32, num_f32_from_f32(num_f32_from_bf16((uint16_t)a), 0))
 UNARY(f16_from_f32, u32, f32, num_f16_from_f32(a, NUM_RN, 0))
-UNARY(s32_from_f32_rz, u32, f32, (uint32_t)num_int_from_f32(a, 32, true, NUM_RZ, 0))
+UNARY(bf16_from_f32, u32, f32, num_bf16_from_f32(a, NUM_RN, 0))
+
+// Integers of up to 32 bits: op->offset is the number of bits of a lane that the source type does
+// not have, op->rejoin that of bits which the destination type does not have.
+#define FROM_SIGNED        ((int32_t)((uint32_t)a << op->offset) >> op->offset)
+#define FROM_UNSIGNED      ((uint32_t)a << op->offset >> op->offset)
+#define TO_SIGNED(value)   CUT((int32_t)((uint32_t)(value) << op->rejoin) >> op->rejoin)
+#define TO_UNSIGNED(value) CUT((uint32_t)(value) << op->rejoin >> op->rejoin)
+UNARY(signed_from_signed, u32, u32, TO_SIGNED(FROM_SIGNED))
+UNARY(signed_from_unsigned, u32, u32, TO_SIGNED(FROM_UNSIGNED))
+UNARY(unsigned_from_signed, u32, u32, TO_UNSIGNED(FROM_SIGNED))
+UNARY(unsigned_from_unsigned, u32, u32, TO_UNSIGNED(FROM_UNSIGNED))
+UNARY(signed_from_wide, u32, u64, TO_SIGNED(a))
+UNARY(unsigned_from_wide, u32, u64, TO_UNSIGNED(a))
+UNARY(wide_from_signed, s64, u32, (int64_t)FROM_SIGNED)
+UNARY(wide_from_unsigned, u64, u32, (uint64_t)FROM_UNSIGNED)
+UNARY(f32_from_signed, f32, u32, (float)FROM_SIGNED)
+UNARY(f32_from_short, f32, u32, (float)(int32_t)FROM_UNSIGNED)
+UNARY(f64_from_signed, f64, u32, (double)FROM_SIGNED)
+UNARY(f64_from_short, f64, u32, (double)(int32_t)FROM_UNSIGNED)
+
+// Each rounding has a handler, so that its loop compiles to vector code.
+#define BY_ROUND(name, to, from, result)       \
+    UNARY(name##_rn, to, from, result(NUM_RN)) \
+    UNARY(name##_rz, to, from, result(NUM_RZ)) \
+    UNARY(name##_rm, to, from, result(NUM_RM)) \
+    UNARY(name##_rp, to, from, result(NUM_RP)) \
+    static sim_handler *const name[] = {       \
+        [NUM_RN] = name##_rn, [NUM_RZ] = name##_rz, [NUM_RM] = name##_rm, [NUM_RP] = name##_rp};
+#define F32_INTEGRAL(round) num_rint_f32(a, round, op->flags)
+#define F64_INTEGRAL(round) num_rint_f64(a, round, 0)
+#define S32_OF_F32(round)   (uint32_t) num_s32_from_f32(a, round, op->flags)
+#define U32_OF_F32(round)   num_u32_from_f32(a, round, op->flags)
+#define S64_OF_F32(round)   num_int_from_f32(a, 64, true, round, op->flags)
+#define U64_OF_F32(round)   num_int_from_f32(a, 64, false, round, op->flags)
+#define S32_OF_F64(round)   (uint32_t) num_int_from_f64(a, 32, true, round)
+#define U32_OF_F64(round)   (uint32_t) num_int_from_f64(a, 32, false, round)
+#define S64_OF_F64(round)   num_int_from_f64(a, 64, true, round)
+#define U64_OF_F64(round)   num_int_from_f64(a, 64, false, round)
+BY_ROUND(integral_f32, f32, f32, F32_INTEGRAL)
+BY_ROUND(integral_f64, f64, f64, F64_INTEGRAL)
+BY_ROUND(s32_from_f32, u32, f32, S32_OF_F32)
+BY_ROUND(u32_from_f32, u32, f32, U32_OF_F32)
+BY_ROUND(s64_from_f32, u64, f32, S64_OF_F32)
+BY_ROUND(u64_from_f32, u64, f32, U64_OF_F32)
+BY_ROUND(s32_from_f64, u32, f64, S32_OF_F64)
+BY_ROUND(u32_from_f64, u32, f64, U32_OF_F64)
+BY_ROUND(s64_from_f64, u64, f64, S64_OF_F64)
+BY_ROUND(u64_from_f64, u64, f64, U64_OF_F64)
+
+// Integers of 8 and 16 bits: conversions clamp, so clamping twice gives the same.
+static inline uint32_t shorter(int32_t value, unsigned bits, bool is_signed)
+{
+    const int32_t least = is_signed ? -(1 << (bits - 1)) : 0;
+    const int32_t most = (1 << (is_signed ? bits - 1 : bits)) - 1;
+    return (uint32_t)(value < least ? least : value > most ? most : value);
+}
+#define SHORTER(round, bits, is_signed) \
+    CUT(shorter(num_s32_from_f32(a, round, op->flags), bits, is_signed))
+#define S8_OF_F32(round)  SHORTER(round, 8, true)
+#define U8_OF_F32(round)  SHORTER(round, 8, false)
+#define S16_OF_F32(round) SHORTER(round, 16, true)
+#define U16_OF_F32(round) SHORTER(round, 16, false)
+BY_ROUND(s8_from_f32, u32, f32, S8_OF_F32)
+BY_ROUND(u8_from_f32, u32, f32, U8_OF_F32)
+BY_ROUND(s16_from_f32, u32, f32, S16_OF_F32)
+BY_ROUND(u16_from_f32, u32, f32, U16_OF_F32)
 
 // Describes a conversion; op->extra points to it.
 struct conversion {
@@ -131,8 +202,6 @@ static uint64_t convert_value(const struct conversion *cvt, uint64_t value)
     }
 }
 
-enum { FROM_WIDE = 1, TO_WIDE = 2, TO_HALF = 4 };
-
 static enum sim_step convert(struct sim_warp *warp, const struct sim_uop *op)
 {
     const struct conversion *cvt = op->extra;
@@ -208,43 +277,87 @@ static bool choose_packed(struct sim_decoder *decoder, const struct ptx_instr *i
     return false;
 }
 
-static sim_handler *frequent(const struct conversion *cvt, const struct sim_uop *op)
+static unsigned bits_of(enum ptx_type type)
 {
-    enum ptx_type from = (enum ptx_type)cvt->from, to = (enum ptx_type)cvt->to;
-    bool plain = !cvt->flags && !cvt->saturate && cvt->round == NUM_RN;
-    const bool narrow = !(op->mode & (TO_WIDE | TO_HALF));
-    if (from == PTX_F32 && to == PTX_S32 && cvt->round == NUM_RZ && !cvt->flags && narrow)
-        return s32_from_f32_rz;
+    return ptx_type_info(type)->bits;
+}
+
+static bool is_short(enum ptx_type type)
+{
+    return bits_of(type) < 32;
+}
+
+static sim_handler *between_integers(enum ptx_type from, enum ptx_type to, struct sim_uop *op)
+{
+    const bool from_wide = bits_of(from) == 64, to_wide = bits_of(to) == 64;
+    if (from_wide && to_wide)
+        return NULL;
+    op->offset = from_wide ? 0 : 32 - (int64_t)bits_of(from);
+    op->rejoin = to_wide ? 0 : 32 - bits_of(to);
+    if (to_wide)
+        return is_signed(from) ? wide_from_signed : op->offset ? wide_from_unsigned : u64_from_u32;
+    if (from_wide)
+        return !op->rejoin ? u32_from_u64 : is_signed(to) ? signed_from_wide : unsigned_from_wide;
+    return is_signed(to) ? (is_signed(from) ? signed_from_signed : signed_from_unsigned)
+                         : (is_signed(from) ? unsigned_from_signed : unsigned_from_unsigned);
+}
+
+static sim_handler *float_from_integer(enum ptx_type from, enum ptx_type to, struct sim_uop *op)
+{
+    const bool wide = to == PTX_F64, from_signed = is_signed(from);
+    if (bits_of(from) == 64)
+        return wide ? (from_signed ? f64_from_s64 : f64_from_u64)
+                    : (from_signed ? f32_from_s64 : f32_from_u64);
+    op->offset = 32 - (int64_t)bits_of(from);
+    if (from_signed || is_short(from))
+        return wide ? (from_signed ? f64_from_signed : f64_from_short)
+                    : (from_signed ? f32_from_signed : f32_from_short);
+    return wide ? f64_from_u32 : f32_from_u32;
+}
+
+static sim_handler *integer_from_float(enum ptx_type from, enum ptx_type to, enum num_round round)
+{
+    const bool wide = from == PTX_F64, to_signed = is_signed(to);
+    switch (bits_of(to)) {
+    case 8: return wide ? NULL : (to_signed ? s8_from_f32 : u8_from_f32)[round];
+    case 16: return wide ? NULL : (to_signed ? s16_from_f32 : u16_from_f32)[round];
+    case 32:
+        return (wide ? (to_signed ? s32_from_f64 : u32_from_f64)
+                     : (to_signed ? s32_from_f32 : u32_from_f32))[round];
+    default:
+        return (wide ? (to_signed ? s64_from_f64 : u64_from_f64)
+                     : (to_signed ? s64_from_f32 : u64_from_f32))[round];
+    }
+}
+
+// Returns the loop for a frequent conversion, or NULL. Registers are as wide as their lanes.
+static sim_handler *frequent(const struct conversion *cvt, struct sim_uop *op)
+{
+    const enum ptx_type from = (enum ptx_type)cvt->from, to = (enum ptx_type)cvt->to;
+    const enum num_round round = (enum num_round)cvt->round;
+    const bool plain = !cvt->flags && round == NUM_RN, half = op->mode & TO_HALF;
+    op->flags = cvt->flags;
+    if (!is_float(from) && !is_float(to))
+        return cvt->saturate ? NULL : between_integers(from, to, op);
+    if (!is_float(from))
+        return plain && (to == PTX_F32 || to == PTX_F64) ? float_from_integer(from, to, op) : NULL;
+    if (round > NUM_RP || cvt->flags & ~(unsigned)NUM_FTZ)
+        return NULL;
+    if (!is_float(to))
+        return from == PTX_F32 || from == PTX_F64 ? integer_from_float(from, to, round) : NULL;
+    if (cvt->to_integral)
+        return from == PTX_F32 && to == PTX_F32   ? integral_f32[round]
+               : from == PTX_F64 && to == PTX_F64 ? integral_f64[round]
+                                                  : NULL;
     if (!plain)
         return NULL;
-    if (from == PTX_S32 && to == PTX_F64)
-        return f64_from_s32;
-    if (from == PTX_U32 && to == PTX_F64)
-        return f64_from_u32;
-    if (from == PTX_F32 && to == PTX_F64)
-        return f64_from_f32;
-    if (from == PTX_F64 && to == PTX_F32 && narrow)
-        return f32_from_f64;
-    if (from == PTX_F16 && to == PTX_F32 && narrow)
-        return f32_from_f16;
-    if (from == PTX_F32 && to == PTX_F16 && !(op->mode & TO_WIDE))
-        return f16_from_f32;
-    if (from == PTX_S32 && to == PTX_S64)
-        return s64_from_s32;
-    if (from == PTX_U32 && (to == PTX_U64 || to == PTX_S64))
-        return u64_from_u32;
-    if ((from == PTX_U64 || from == PTX_S64) && (to == PTX_U32 || to == PTX_S32) &&
-        !(op->mode & TO_WIDE))
-        return u32_from_u64;
-    if (from == PTX_S32 && to == PTX_F32)
-        return f32_from_s32;
-    if (from == PTX_U32 && to == PTX_F32)
-        return f32_from_u32;
-    if (from == PTX_U16 && (to == PTX_U32 || to == PTX_S32) && !(op->mode & (TO_WIDE | TO_HALF)))
-        return u32_from_u16;
-    if (from == PTX_S16 && to == PTX_S32 && !(op->mode & (TO_WIDE | TO_HALF)))
-        return s32_from_s16;
-    return NULL;
+    return from == PTX_F32 && to == PTX_F64            ? f64_from_f32
+           : from == PTX_F64 && to == PTX_F32          ? f32_from_f64
+           : from == PTX_F16 && to == PTX_F32          ? f32_from_f16
+           : from == PTX_BF16 && to == PTX_F32         ? f32_from_bf16
+           : from == PTX_F32 && to == PTX_F16 && half  ? f16_from_f32
+           : from == PTX_F32 && to == PTX_BF16 && half ? bf16_from_f32
+                                                       : NULL;
 }
 
 // cvt.pack: two clamped integers, below the third operand.
@@ -367,11 +480,10 @@ bool sim_choose_convert(struct sim_decoder *decoder, const struct ptx_instr *ins
         op->mode |= TO_WIDE;
     if (reg->bits == 16)
         op->mode |= TO_HALF;
-    // A source register that is wider than the type must be truncated first.
-    bool exact = instr->operands[1].kind != PTX_OPERAND_REG ||
-                 ptx_type_info((enum ptx_type)instr->operands[1].reg->type)->bits ==
-                     ptx_type_info(from)->bits;
-    op->run = exact ? frequent(cvt, op) : NULL;
+    // The loops read lanes of the type's width, and write all of a lane.
+    const bool natural = !(op->mode & FROM_WIDE) == (bits_of(from) < 64) &&
+                         !(op->mode & TO_WIDE) == (bits_of(to) < 64);
+    op->run = natural ? frequent(cvt, op) : NULL;
     if (!op->run)
         op->run = convert;
     if (special) {
