@@ -19,8 +19,7 @@ struct texel {
     uint32_t w[4];
 };
 
-// Applies the address mode to a coordinate outside the texture. Returns false for the border.
-static bool address_index(int64_t *at, uint32_t size, enum sim_address_mode mode)
+bool sim_texture_address(int64_t *at, uint32_t size, enum sim_address_mode mode)
 {
     int64_t n = size ? size : 1;
     if (*at >= 0 && *at < n)
@@ -93,13 +92,13 @@ struct texel_spot {
 static void fetch(const struct texel_spot *by, const struct sim_texture *texture, int64_t x,
                   int64_t y, int64_t z, struct texel *texel)
 {
-    bool inside = address_index(&x, texture->width, texture->address_mode[0]);
+    bool inside = sim_texture_address(&x, texture->width, texture->address_mode[0]);
     if (texture->dimensions > 1)
-        inside &= address_index(&y, texture->height, texture->address_mode[1]);
+        inside &= sim_texture_address(&y, texture->height, texture->address_mode[1]);
     if (texture->layered || texture->cubemap)
         z = z < 0 ? 0 : z >= (int64_t)texture->depth ? (int64_t)texture->depth - 1 : z;
     else if (texture->dimensions > 2)
-        inside &= address_index(&z, texture->depth, texture->address_mode[2]);
+        inside &= sim_texture_address(&z, texture->depth, texture->address_mode[2]);
     if (!inside) {
         for (unsigned c = 0; c < 4; c++) {
             texel->f[c] = texture->border[c];
@@ -115,12 +114,6 @@ static void fetch(const struct texel_spot *by, const struct sim_texture *texture
         sim_log_lane(by->warp, by->lane, GPUSIM_LOG_TEXTURE, from, (uint32_t)texel_bytes,
                      ACCESS_LOAD);
     read_channels(texture, from, texel);
-}
-
-// The hardware stores weights in 9 bits, 8 of them for the fraction.
-static float weight(float fraction)
-{
-    return floorf(fraction * 256.0f + 0.5f) / 256.0f;
 }
 
 // Returns coordinates in texels. Those beyond the texture's dimensions are 0.
@@ -154,7 +147,7 @@ static void sample(const struct sim_texture *texture, const struct texel_spot *s
     for (unsigned d = 0; d < dimensions; d++) {
         float shifted = position[d] - 0.5f;
         base[d] = (int64_t)floorf(shifted) + spot->offset[d];
-        part[d] = weight(shifted - floorf(shifted));
+        part[d] = sim_texture_weight(shifted - floorf(shifted));
     }
     memset(texel, 0, sizeof(*texel));
     for (unsigned corner = 0; corner < 1u << dimensions; corner++) {
@@ -191,7 +184,7 @@ static void sample_level(const struct sim_texture *texture, const struct texel_s
         return;
     }
     unsigned near = (unsigned)floorf(chosen);
-    float share = weight(chosen - (float)near);
+    float share = sim_texture_weight(chosen - (float)near);
     struct texel further = {0};
     sample(&texture->levels[near], spot, texel);
     if (share > 0)
@@ -279,27 +272,12 @@ const struct sim_texture *sim_texture_of(struct sim_warp *warp, const struct sim
 
 // --- Sampling and gathers ------------------------------------------------------------------------
 
-// The operands of an instruction besides the handle.
-struct sampling {
-    struct sim_texture_place place;
-    slot to[4];
-    slot resident;    // a predicate, or NO_SLOT
-    slot level;       // or NO_SLOT
-    slot slope[2][3]; // gradients of the coordinates, along x and along y
-    slot offset[3];
-    uint32_t offset_sign; // value of an offset's sign bit; 0: there are no offsets
-    bool has_slope;
-    bool whole; // coordinates are integers
-    bool packs; // results are pairs of f16
-    uint8_t component;
-};
-
 static float float_of(const struct sim_warp *warp, slot at, int lane)
 {
     return num_from_bits_f32(((const lane_u32 *)source(warp, at))[lane]);
 }
 
-static void find_spot(struct sim_warp *warp, const struct sampling *sampling,
+static void find_spot(struct sim_warp *warp, const struct sim_sampling *sampling,
                       const struct sim_texture *texture, int lane, struct texel_spot *spot)
 {
     const struct sim_texture_place *place = &sampling->place;
@@ -325,7 +303,7 @@ static void find_spot(struct sim_warp *warp, const struct sampling *sampling,
 }
 
 // Converts gradients to a level: the logarithm of the texels per step along x or y.
-static float level_of_slopes(const struct sim_warp *warp, const struct sampling *sampling,
+static float level_of_slopes(const struct sim_warp *warp, const struct sim_sampling *sampling,
                              const struct sim_texture *texture, int lane)
 {
     const uint32_t sizes[3] = {texture->width, texture->height, texture->depth};
@@ -343,7 +321,7 @@ static float level_of_slopes(const struct sim_warp *warp, const struct sampling 
     return log2f(longest);
 }
 
-static void give(struct sim_warp *warp, const struct sampling *sampling, int lane,
+static void give(struct sim_warp *warp, const struct sim_sampling *sampling, int lane,
                  const struct texel *texel)
 {
     for (unsigned c = 0; c < 4; c++) {
@@ -359,8 +337,13 @@ static void give(struct sim_warp *warp, const struct sampling *sampling, int lan
 
 static enum sim_step texture(struct sim_warp *warp, const struct sim_uop *op)
 {
-    const struct sampling *sampling = op->extra;
+    const struct sim_sampling *sampling = op->extra;
     const struct sim_texture_place *place = &sampling->place;
+    const struct sim_texture *first = sim_texture_of(warp, op, __builtin_ctz(warp->mask), false);
+    if (!first)
+        return STEP_STOP;
+    if (sim_texture_rows(warp, op, first))
+        return STEP_NEXT;
     for (uint32_t left = warp->mask; left; left &= left - 1) {
         int i = __builtin_ctz(left);
         const struct sim_texture *from = sim_texture_of(warp, op, i, false);
@@ -396,7 +379,7 @@ static enum sim_step texture(struct sim_warp *warp, const struct sim_uop *op)
 static enum sim_step gather(struct sim_warp *warp, const struct sim_uop *op)
 {
     static const uint8_t right[4] = {0, 1, 1, 0}, down[4] = {1, 1, 0, 0};
-    const struct sampling *sampling = op->extra;
+    const struct sim_sampling *sampling = op->extra;
     for (uint32_t left = warp->mask; left; left &= left - 1) {
         int i = __builtin_ctz(left);
         const struct sim_texture *from = sim_texture_of(warp, op, i, false);
@@ -506,7 +489,7 @@ bool sim_texture_decode_place(struct sim_decoder *decoder, const struct ptx_inst
 
 // Decodes {results}, perhaps with | and a predicate.
 static bool decode_results(struct sim_decoder *decoder, const struct ptx_instr *instr,
-                           struct sampling *sampling)
+                           struct sim_sampling *sampling)
 {
     const struct ptx_form *form = instr->form;
     const struct ptx_operand *to = &instr->operands[0];
@@ -541,7 +524,7 @@ static bool choose_sampling(struct sim_decoder *decoder, const struct ptx_instr 
                             struct sim_uop *op)
 {
     const struct ptx_form *form = instr->form;
-    struct sampling *sampling = base_new(decoder->arena, struct sampling);
+    struct sim_sampling *sampling = base_new(decoder->arena, struct sim_sampling);
     uint8_t at = 2;
     if (form->type_count != 2 || instr->operand_count < 2 || ptx_form_has(form, PTX_MOD_DIM_2DMS) ||
         strstr(form->text, ".a2dms") || !decode_results(decoder, instr, sampling) ||
@@ -581,7 +564,7 @@ static bool choose_gather(struct sim_decoder *decoder, const struct ptx_instr *i
                           struct sim_uop *op)
 {
     const struct ptx_form *form = instr->form;
-    struct sampling *sampling = base_new(decoder->arena, struct sampling);
+    struct sim_sampling *sampling = base_new(decoder->arena, struct sim_sampling);
     if (form->type_count != 2 || form->types[1] != PTX_F32 || instr->operand_count < 2 ||
         !decode_results(decoder, instr, sampling) || sampling->packs ||
         !sim_texture_decode_place(decoder, instr, &instr->operands[1], op, &sampling->place))
