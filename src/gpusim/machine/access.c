@@ -452,7 +452,12 @@ bool sim_access_given(struct sim_warp *warp, const struct sim_uop *op, uint32_t 
             good = each_lane(warp, op, bytes, kind, access, shared_lane);
         warp->shared_bytes += all_bytes;
     } else if (op->space == PTX_SPACE_LOCAL) {
-        good = each_lane(warp, op, bytes, kind, access, local_lane);
+        const uint64_t stack = warp->block->launch->local_bytes;
+        if (in_range(warp, 0, stack, bytes, access))
+            for (int i = 0; i < LANES; i++)
+                access->pointer[i] = warp->local + (uint64_t)i * stack + access->address[i];
+        else
+            good = each_lane(warp, op, bytes, kind, access, local_lane);
     } else if (in_seen(warp, op, bytes, access)) {
         for (int i = 0; i < LANES; i++)
             access->pointer[i] = (unsigned char *)(uintptr_t)access->address[i];
@@ -470,22 +475,22 @@ bool sim_access_given(struct sim_warp *warp, const struct sim_uop *op, uint32_t 
 
 // --- Whole warps ---------------------------------------------------------------------------------
 
-// Offsets of adjacent lanes of 4 and of 8 bytes from the first lane.
+// Offsets of adjacent lanes of 1, 2, 4, 8 and 16 bytes from the first lane.
 #define STEPS(b)                                                                              \
     {                                                                                         \
         0, b, 2 * b, 3 * b, 4 * b, 5 * b, 6 * b, 7 * b, 8 * b, 9 * b, 10 * b, 11 * b, 12 * b, \
             13 * b, 14 * b, 15 * b, 16 * b, 17 * b, 18 * b, 19 * b, 20 * b, 21 * b, 22 * b,   \
             23 * b, 24 * b, 25 * b, 26 * b, 27 * b, 28 * b, 29 * b, 30 * b, 31 * b            \
     }
-static const uint64_t steps_64[2][LANES] = {STEPS(4), STEPS(8)};
-static const uint32_t steps_32[2][LANES] = {STEPS(4), STEPS(8)};
+static const uint64_t steps_64[][LANES] = {STEPS(1), STEPS(2), STEPS(4), STEPS(8), STEPS(16)};
+static const uint32_t steps_32[][LANES] = {STEPS(1), STEPS(2), STEPS(4), STEPS(8), STEPS(16)};
 
 // The distances between some lanes say which shape is possible, so that only one has to be checked.
 #define DEFINE_SHAPE(bits)                                                                     \
     static inline __attribute__((always_inline)) enum sim_reach shape_##bits(                  \
         const uint##bits##_t *address, uint32_t bytes)                                         \
     {                                                                                          \
-        const uint##bits##_t *steps = steps_##bits[bytes == 8];                                \
+        const uint##bits##_t *steps = steps_##bits[__builtin_ctz(bytes)];                      \
         const uint##bits##_t first = address[0], second = address[HALF];                       \
         const uint##bits##_t span = address[LANES - 1] - first;                                \
         uint##bits##_t other = 0;                                                              \
@@ -600,6 +605,17 @@ static inline __attribute__((always_inline)) bool each_shared(struct sim_warp *w
     return true;
 }
 
+static bool each_beside(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
+                        enum sim_access_kind kind, struct sim_access *access)
+{
+    if (!sim_access_lanes(warp, op, bytes, kind, access))
+        return false;
+    unsigned char *const first = access->pointer[__builtin_ctz(warp->mask)];
+    for (int i = 0; i < LANES; i++)
+        access->pointer[i] = warp->lanes[i] ? access->pointer[i] : first;
+    return true;
+}
+
 // The slow path, if the access is not in the object that was seen last. Inlining it would cost its
 // caller registers.
 static __attribute__((noinline)) enum sim_reach
@@ -612,12 +628,7 @@ reach_beside(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
         if (shape != REACH_EACH)
             return shape;
     }
-    if (!sim_access_lanes(warp, op, bytes, kind, access))
-        return REACH_NOTHING;
-    unsigned char *const first = access->pointer[__builtin_ctz(warp->mask)];
-    for (int i = 0; i < LANES; i++)
-        access->pointer[i] = warp->lanes[i] ? access->pointer[i] : first;
-    return REACH_EACH;
+    return each_beside(warp, op, bytes, kind, access) ? REACH_EACH : REACH_NOTHING;
 }
 
 static inline __attribute__((always_inline)) enum sim_reach reach_shared(struct sim_warp *warp,
@@ -645,6 +656,45 @@ static inline __attribute__((always_inline)) enum sim_reach reach_shared(struct 
     return shape;
 }
 
+// The address of a variable, which all lanes have.
+static __attribute__((noinline)) bool reach_fixed(struct sim_warp *warp, const struct sim_uop *op,
+                                                  uint32_t bytes, struct sim_access *access)
+{
+    const struct sim_block *block = warp->block;
+    const uint64_t at = (uint64_t)op->offset;
+    if (!(op->flags & ADDRESS_NONE) || op->flags & (ADDRESS_INDEXED | ADDRESS_FRAME) ||
+        at & (bytes - 1))
+        return false;
+    if (op->space == PTX_SPACE_SHARED) {
+        if (at > block->shared_bytes || block->shared_bytes - at < bytes)
+            return false;
+        access->pointer[0] = block->shared + at;
+        warp->shared_bytes += (uint64_t)LANES * bytes;
+        return true;
+    }
+    if (!is_inside(sim_seen_by(warp, op), at, bytes))
+        return false;
+    access->pointer[0] = (unsigned char *)(uintptr_t)at;
+    warp->global_bytes += (uint64_t)LANES * bytes;
+    return true;
+}
+
+// A fixed place in the stack of each thread.
+static __attribute__((noinline)) bool each_local(struct sim_warp *warp, const struct sim_uop *op,
+                                                 uint32_t bytes, struct sim_access *access)
+{
+    const uint64_t stack = warp->block->launch->local_bytes;
+    if (!(op->flags & ADDRESS_NONE) || op->flags & ADDRESS_INDEXED || stack < bytes)
+        return false;
+    const uint64_t at =
+        (uint64_t)op->offset + (op->flags & ADDRESS_FRAME ? warp->path->frame->local_offset : 0);
+    if (at & (bytes - 1) || at > stack - bytes)
+        return false;
+    for (int i = 0; i < LANES; i++)
+        access->pointer[i] = warp->local + (uint64_t)i * stack + at;
+    return true;
+}
+
 static inline __attribute__((always_inline)) enum sim_reach
 reach_bytes(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
             enum sim_access_kind kind, struct sim_access *access)
@@ -665,6 +715,11 @@ reach_bytes(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
             shape = reach_shared(warp, op, bytes, access);
         if (shape != REACH_EACH || each_shared(warp, op, bytes, access))
             return shape;
+    } else if (op->space == PTX_SPACE_LOCAL) {
+        if (each_local(warp, op, bytes, access))
+            return REACH_EACH;
+    } else if (warp->mask == ALL_LANES && reach_fixed(warp, op, bytes, access)) {
+        return REACH_ONE;
     }
     return reach_beside(warp, op, bytes, kind, access);
 }
@@ -681,9 +736,8 @@ enum sim_reach sim_access_reach_8(struct sim_warp *warp, const struct sim_uop *o
     return reach_bytes(warp, op, 8, kind, access);
 }
 
-static inline __attribute__((always_inline)) bool
-each_bytes(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
-           enum sim_access_kind kind, struct sim_access *access)
+bool sim_access_each(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
+                     enum sim_access_kind kind, struct sim_access *access)
 {
     const uint32_t based = op->flags & (ADDRESS_WIDE | ADDRESS_NONE);
     if (!warp->logged && sim_access_is_wide(op) &&
@@ -692,19 +746,24 @@ each_bytes(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
     if (!warp->logged && !based && op->space == PTX_SPACE_SHARED &&
         each_shared(warp, op, bytes, access))
         return true;
-    return sim_access_lanes(warp, op, bytes, kind, access);
+    return each_beside(warp, op, bytes, kind, access);
 }
 
-bool sim_access_each_4(struct sim_warp *warp, const struct sim_uop *op, enum sim_access_kind kind,
-                       struct sim_access *access)
+enum sim_reach sim_access_reach(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
+                                enum sim_access_kind kind, struct sim_access *access)
 {
-    return each_bytes(warp, op, 4, kind, access);
-}
-
-bool sim_access_each_8(struct sim_warp *warp, const struct sim_uop *op, enum sim_access_kind kind,
-                       struct sim_access *access)
-{
-    return each_bytes(warp, op, 8, kind, access);
+    const enum sim_reach shape = reach_bytes(warp, op, bytes, kind, access);
+    if (shape == REACH_ONE)
+        for (int i = 1; i < LANES; i++)
+            access->pointer[i] = access->pointer[0];
+    if (shape == REACH_ONES || shape == REACH_ROWS) {
+        const uint32_t step = shape == REACH_ROWS ? bytes : 0;
+        for (uint32_t i = 0; i < HALF; i++) {
+            access->pointer[i] = access->pointer[0] + i * step;
+            access->pointer[HALF + i] = access->pointer[HALF] + i * step;
+        }
+    }
+    return shape <= REACH_ROW ? (shape == REACH_ONE ? REACH_EACH : shape) : REACH_EACH;
 }
 
 unsigned char *sim_access_place(struct sim_warp *warp, const struct sim_uop *op, int lane,

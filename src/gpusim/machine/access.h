@@ -27,7 +27,7 @@ enum sim_reach {
     REACH_ROW,     // all 32 lanes are adjacent, in order: only pointer[0] is set
     REACH_ONES,    // each half has the same address: only pointer[0] and pointer[HALF] are set
     REACH_ROWS,    // each half is adjacent, in order: only pointer[0] and pointer[HALF] are set
-    REACH_EACH,    // pointer[] is set for each lane; an inactive one has that of an active one
+    REACH_EACH,    // pointer[] is set for each lane; inactive ones may read there, too
 };
 enum { HALF = LANES / 2 };
 // sim_access_lanes() for 4 or 8 bytes a lane, which also classifies the access.
@@ -36,12 +36,14 @@ enum sim_reach sim_access_reach_4(struct sim_warp *warp, const struct sim_uop *o
 enum sim_reach sim_access_reach_8(struct sim_warp *warp, const struct sim_uop *op,
                                   enum sim_access_kind kind, struct sim_access *access);
 
-// sim_access_lanes() for 4 or 8 bytes a lane, faster where all lanes touch the object that the
-// instruction touched last.
-bool sim_access_each_4(struct sim_warp *warp, const struct sim_uop *op, enum sim_access_kind kind,
-                       struct sim_access *access);
-bool sim_access_each_8(struct sim_warp *warp, const struct sim_uop *op, enum sim_access_kind kind,
-                       struct sim_access *access);
+// The same for 1, 2, 4, 8 or 16 bytes a lane. Returns REACH_NOTHING, REACH_ROW or REACH_EACH.
+enum sim_reach sim_access_reach(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
+                                enum sim_access_kind kind, struct sim_access *access);
+
+// sim_access_lanes() for 1, 2, 4, 8 or 16 bytes a lane, faster where all lanes touch the object
+// that the instruction touched last. Inactive lanes get a pointer to what they may read.
+bool sim_access_each(struct sim_warp *warp, const struct sim_uop *op, uint32_t bytes,
+                     enum sim_access_kind kind, struct sim_access *access);
 
 // The object outside the heap that the instruction touched last.
 static inline struct sim_seen *sim_seen_by(const struct sim_warp *warp, const struct sim_uop *op)

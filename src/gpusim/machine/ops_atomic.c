@@ -151,7 +151,7 @@ static enum sim_step atomic(struct sim_warp *warp, const struct sim_uop *op)
         struct sim_access access;                                                       \
         if (warp->logged)                                                               \
             return atomic(warp, op);                                                    \
-        if (!sim_access_each_##bytes(warp, op, ACCESS_ATOMIC, &access))                 \
+        if (!sim_access_each(warp, op, bytes, ACCESS_ATOMIC, &access))                  \
             return STEP_STOP;                                                           \
         const lane_u##bits *values = source(warp, op->b);                               \
         const lane_u##bits *others = op->c == NO_SLOT ? values : source(warp, op->c);   \
@@ -199,7 +199,7 @@ WORD_ATOMICS(64, 8)
         struct sim_access access;                                                                 \
         if (warp->logged)                                                                         \
             return atomic(warp, op);                                                              \
-        if (!sim_access_each_##bytes(warp, op, ACCESS_ATOMIC, &access))                           \
+        if (!sim_access_each(warp, op, bytes, ACCESS_ATOMIC, &access))                            \
             return STEP_STOP;                                                                     \
         const lane_u##bits *values = source(warp, op->b);                                         \
         lane_u##bits *out = op->d == NO_SLOT ? NULL : target(warp, op->d);                        \

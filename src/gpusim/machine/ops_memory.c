@@ -184,24 +184,169 @@ static inline uint64_t in_elements(uint64_t offset, unsigned bytes)
 LOAD(32, 4)
 LOAD(64, 8)
 
-// Vectors of registers of 32 or 64 bits.
-#define LOAD_VECTOR(bits)                                                                       \
-    static enum sim_step load_vector_##bits(struct sim_warp *warp, const struct sim_uop *op)    \
-    {                                                                                           \
-        struct sim_access access;                                                               \
-        if (!sim_access_lanes(warp, op, (uint32_t)op->bytes * op->count, ACCESS_LOAD, &access)) \
-            return STEP_STOP;                                                                   \
-        for (unsigned k = 0; k < op->count; k++) {                                              \
-            lane_u##bits *out = op->list[k] == NO_SLOT ? NULL : target(warp, op->list[k]);      \
-            for (uint32_t left = out ? warp->mask : 0; left; left &= left - 1) {                \
-                int i = __builtin_ctz(left);                                                    \
-                out[i] = ((const lane_u##bits *)access.pointer[i])[k];                          \
-            }                                                                                   \
-        }                                                                                       \
-        return STEP_NEXT;                                                                       \
+// --- Vectors -------------------------------------------------------------------------------------
+
+// Four lanes of a vector of four are a matrix, whose rows are vectors in memory and whose columns
+// are registers. These functions turn the matrices of all lanes, either way. For vectors of two,
+// two lanes are one.
+typedef lane_u32 four_u32 __attribute__((vector_size(16), may_alias, aligned(4)));
+typedef lane_u64 two_u64 __attribute__((vector_size(16), may_alias, aligned(8)));
+
+static inline __attribute__((always_inline)) void turn_four(four_u32 row[4])
+{
+    const four_u32 a = __builtin_shufflevector(row[0], row[1], 0, 4, 1, 5);
+    const four_u32 b = __builtin_shufflevector(row[0], row[1], 2, 6, 3, 7);
+    const four_u32 c = __builtin_shufflevector(row[2], row[3], 0, 4, 1, 5);
+    const four_u32 d = __builtin_shufflevector(row[2], row[3], 2, 6, 3, 7);
+    row[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
+    row[1] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
+    row[2] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
+    row[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
+}
+
+static inline void to_rows_32x4(lane_u32 out[4][LANES], const lane_u32 (*in)[4])
+{
+    for (int i = 0; i < LANES; i += 4) {
+        four_u32 row[4];
+        for (int k = 0; k < 4; k++)
+            row[k] = *(const four_u32 *)in[i + k];
+        turn_four(row);
+        for (int k = 0; k < 4; k++)
+            *(four_u32 *)(out[k] + i) = row[k];
     }
-LOAD_VECTOR(32)
-LOAD_VECTOR(64)
+}
+
+static inline void from_rows_32x4(lane_u32 (*out)[4], const lane_u32 *const in[4])
+{
+    for (int i = 0; i < LANES; i += 4) {
+        four_u32 row[4];
+        for (int k = 0; k < 4; k++)
+            row[k] = *(const four_u32 *)(in[k] + i);
+        turn_four(row);
+        for (int k = 0; k < 4; k++)
+            *(four_u32 *)out[i + k] = row[k];
+    }
+}
+
+static inline void to_rows_32x2(lane_u32 out[2][LANES], const lane_u32 (*in)[2])
+{
+    for (int i = 0; i < LANES; i += 4) {
+        const four_u32 a = *(const four_u32 *)in[i], b = *(const four_u32 *)in[i + 2];
+        *(four_u32 *)(out[0] + i) = __builtin_shufflevector(a, b, 0, 2, 4, 6);
+        *(four_u32 *)(out[1] + i) = __builtin_shufflevector(a, b, 1, 3, 5, 7);
+    }
+}
+
+static inline void from_rows_32x2(lane_u32 (*out)[2], const lane_u32 *const in[2])
+{
+    for (int i = 0; i < LANES; i += 4) {
+        const four_u32 a = *(const four_u32 *)(in[0] + i), b = *(const four_u32 *)(in[1] + i);
+        *(four_u32 *)out[i] = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+        *(four_u32 *)out[i + 2] = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+    }
+}
+
+static inline void to_rows_64x2(lane_u64 out[2][LANES], const lane_u64 (*in)[2])
+{
+    for (int i = 0; i < LANES; i += 2) {
+        const two_u64 a = *(const two_u64 *)in[i], b = *(const two_u64 *)in[i + 1];
+        *(two_u64 *)(out[0] + i) = __builtin_shufflevector(a, b, 0, 2);
+        *(two_u64 *)(out[1] + i) = __builtin_shufflevector(a, b, 1, 3);
+    }
+}
+
+static inline void from_rows_64x2(lane_u64 (*out)[2], const lane_u64 *const in[2])
+{
+    for (int i = 0; i < LANES; i += 2) {
+        const two_u64 a = *(const two_u64 *)(in[0] + i), b = *(const two_u64 *)(in[1] + i);
+        *(two_u64 *)out[i] = __builtin_shufflevector(a, b, 0, 2);
+        *(two_u64 *)out[i + 1] = __builtin_shufflevector(a, b, 1, 3);
+    }
+}
+
+#define LOAD_VECTOR(bits, elements)                                                        \
+    static enum sim_step load_vector_##bits##x##elements(struct sim_warp *warp,            \
+                                                         const struct sim_uop *op)         \
+    {                                                                                      \
+        struct sim_access access;                                                          \
+        lane_u##bits copied[LANES][elements], row[elements][LANES];                        \
+        const lane_u##bits(*vector)[elements] = (const void *)copied;                      \
+        const enum sim_reach shape =                                                       \
+            sim_access_reach(warp, op, sizeof(copied[0]), ACCESS_LOAD, &access);           \
+        if (shape == REACH_NOTHING)                                                        \
+            return STEP_STOP;                                                              \
+        if (shape == REACH_ROW)                                                            \
+            vector = (const void *)access.pointer[0];                                      \
+        else                                                                               \
+            for (int i = 0; i < LANES; i++)                                                \
+                memcpy(copied[i], access.pointer[i], sizeof(copied[0]));                   \
+        to_rows_##bits##x##elements(row, vector);                                          \
+        for (unsigned k = 0; k < (elements); k++) {                                        \
+            lane_u##bits *out = op->list[k] == NO_SLOT ? NULL : target(warp, op->list[k]); \
+            if (out)                                                                       \
+                OVER_LANES(lane_u##bits, out, (void)0, row[k][i]);                         \
+        }                                                                                  \
+        return STEP_NEXT;                                                                  \
+    }
+LOAD_VECTOR(32, 2)
+LOAD_VECTOR(32, 4)
+LOAD_VECTOR(64, 2)
+
+#define STORE_VECTOR(bits, elements)                                                \
+    static enum sim_step store_vector_##bits##x##elements(struct sim_warp *warp,    \
+                                                          const struct sim_uop *op) \
+    {                                                                               \
+        struct sim_access access;                                                   \
+        lane_u##bits copied[LANES][elements];                                       \
+        const lane_u##bits *row[elements];                                          \
+        const enum sim_reach shape =                                                \
+            sim_access_reach(warp, op, sizeof(copied[0]), ACCESS_STORE, &access);   \
+        if (shape == REACH_NOTHING)                                                 \
+            return STEP_STOP;                                                       \
+        for (unsigned k = 0; k < (elements); k++)                                   \
+            row[k] = source(warp, op->list[k]);                                     \
+        if (shape == REACH_ROW) {                                                   \
+            from_rows_##bits##x##elements((void *)access.pointer[0], row);          \
+            return STEP_NEXT;                                                       \
+        }                                                                           \
+        from_rows_##bits##x##elements(copied, row);                                 \
+        for (uint32_t left = warp->mask; left; left &= left - 1) {                  \
+            const int i = __builtin_ctz(left);                                      \
+            memcpy(access.pointer[i], copied[i], sizeof(copied[0]));                \
+        }                                                                           \
+        return STEP_NEXT;                                                           \
+    }
+STORE_VECTOR(32, 2)
+STORE_VECTOR(32, 4)
+STORE_VECTOR(64, 2)
+
+// --- Single values -------------------------------------------------------------------------------
+
+// One register from memory of 8 or 16 bits. Registers of 16 bits keep the upper half of their lanes
+// 0, also for numbers with a sign.
+#define LOAD_SHORT(type)                                                              \
+    static enum sim_step load_##type(struct sim_warp *warp, const struct sim_uop *op) \
+    {                                                                                 \
+        struct sim_access access;                                                     \
+        type##_t value[LANES];                                                        \
+        const enum sim_reach shape =                                                  \
+            sim_access_reach(warp, op, sizeof(value[0]), ACCESS_LOAD, &access);       \
+        if (shape == REACH_NOTHING)                                                   \
+            return STEP_STOP;                                                         \
+        if (shape == REACH_ROW)                                                       \
+            memcpy(value, access.pointer[0], sizeof(value));                          \
+        else                                                                          \
+            for (int i = 0; i < LANES; i++)                                           \
+                memcpy(&value[i], access.pointer[i], sizeof(value[0]));               \
+        lane_u32 *out = target(warp, op->d);                                          \
+        const uint32_t cut = op->mode & CUT16 ? 0xFFFF : ~0u;                         \
+        OVER_LANES(lane_u32, out, (void)0, (uint32_t)(int32_t)value[i] & cut);        \
+        return STEP_NEXT;                                                             \
+    }
+LOAD_SHORT(uint8)
+LOAD_SHORT(int8)
+LOAD_SHORT(uint16)
+LOAD_SHORT(int16)
 
 // If several lanes store to the same address, the last one wins.
 #define STORE(bits, bytes)                                                             \
@@ -232,26 +377,53 @@ LOAD_VECTOR(64)
 STORE(32, 4)
 STORE(64, 8)
 
+#define STORE_SHORT(type)                                                                   \
+    static enum sim_step store_##type(struct sim_warp *warp, const struct sim_uop *op)      \
+    {                                                                                       \
+        struct sim_access access;                                                           \
+        const lane_u32 *from = source(warp, op->b);                                         \
+        type##_t value[LANES];                                                              \
+        const enum sim_reach shape =                                                        \
+            sim_access_reach(warp, op, sizeof(value[0]), ACCESS_STORE, &access);            \
+        if (shape == REACH_NOTHING)                                                         \
+            return STEP_STOP;                                                               \
+        for (int i = 0; i < LANES; i++)                                                     \
+            value[i] = (type##_t)from[i];                                                   \
+        if (shape == REACH_ROW)                                                             \
+            memcpy(access.pointer[0], value, sizeof(value));                                \
+        for (uint32_t left = shape == REACH_ROW ? 0 : warp->mask; left; left &= left - 1) { \
+            const int i = __builtin_ctz(left);                                              \
+            memcpy(access.pointer[i], &value[i], sizeof(value[0]));                         \
+        }                                                                                   \
+        return STEP_NEXT;                                                                   \
+    }
+STORE_SHORT(uint8)
+STORE_SHORT(uint16)
+
+static inline __attribute__((always_inline)) void
+store_lanes(const struct sim_warp *warp, const struct sim_access *access,
+            const unsigned char *lanes, unsigned width, size_t offset, unsigned bytes)
+{
+    for (uint32_t left = warp->mask; left; left &= left - 1) {
+        const int i = __builtin_ctz(left);
+        memcpy(access->pointer[i] + offset, lanes + (size_t)i * width, bytes);
+    }
+}
+
 static enum sim_step store(struct sim_warp *warp, const struct sim_uop *op)
 {
     struct sim_access access;
+    const unsigned width = op->mode & TO_WIDE ? 8 : 4;
     if (!sim_access_lanes(warp, op, (uint32_t)op->bytes * op->count, ACCESS_STORE, &access))
         return STEP_STOP;
     for (unsigned k = 0; k < op->count; k++) {
-        slot from = op->count > 1 ? op->list[k] : op->b;
-        const unsigned char *lanes = source(warp, from);
-        unsigned width = op->mode & TO_WIDE ? 8 : 4;
-        for (int i = 0; i < LANES; i++) {
-            if (!(warp->mask >> i & 1))
-                continue;
-            unsigned char *to = access.pointer[i] + (size_t)k * op->bytes;
-            const unsigned char *value = lanes + (size_t)i * width;
-            switch (op->bytes) {
-            case 1: *to = *value; break;
-            case 2: memcpy(to, value, 2); break;
-            case 4: *(lane_u32 *)to = *(const lane_u32 *)value; break;
-            default: *(lane_u64 *)to = *(const lane_u64 *)value;
-            }
+        const unsigned char *lanes = source(warp, op->count > 1 ? op->list[k] : op->b);
+        const size_t offset = (size_t)k * op->bytes;
+        switch (op->bytes) { // outside of the loops over lanes
+        case 1: store_lanes(warp, &access, lanes, width, offset, 1); break;
+        case 2: store_lanes(warp, &access, lanes, width, offset, 2); break;
+        case 4: store_lanes(warp, &access, lanes, width, offset, 4); break;
+        default: store_lanes(warp, &access, lanes, width, offset, 8);
         }
     }
     return STEP_NEXT;
@@ -381,6 +553,19 @@ static enum sim_step store_frame_param(struct sim_warp *warp, const struct sim_u
 
 // --- Asynchronous copies -------------------------------------------------------------------------
 
+static void copy_all(uint32_t mask, unsigned bytes, const struct sim_access *to,
+                     const struct sim_access *from)
+{
+    for (uint32_t left = mask; left; left &= left - 1) {
+        const int i = __builtin_ctz(left);
+        switch (bytes) {
+        case 4: memcpy(to->pointer[i], from->pointer[i], 4); break;
+        case 8: memcpy(to->pointer[i], from->pointer[i], 8); break;
+        default: memcpy(to->pointer[i], from->pointer[i], 16);
+        }
+    }
+}
+
 static enum sim_step copy_async(struct sim_warp *warp, const struct sim_uop *op)
 {
     struct sim_access to, from;
@@ -390,6 +575,13 @@ static enum sim_step copy_async(struct sim_warp *warp, const struct sim_uop *op)
     source_op.space = PTX_SPACE_GLOBAL;
     source_op.flags = op->mode;
     const lane_u32 *sizes = op->c == NO_SLOT ? NULL : source(warp, op->c);
+    if (!sizes && op->e == NO_SLOT) { // all bytes are read
+        if (!sim_access_each(warp, op, op->bytes, ACCESS_STORE, &to) ||
+            !sim_access_each(warp, &source_op, op->bytes, ACCESS_LOAD, &from))
+            return STEP_STOP;
+        copy_all(warp->mask, op->bytes, &to, &from);
+        return STEP_NEXT;
+    }
     if (!sim_access_lanes(warp, op, op->bytes, ACCESS_STORE, &to))
         return STEP_STOP;
     // Bytes that are not read become zeros. Lanes that read nothing may have any address.
@@ -475,6 +667,30 @@ static void fill_data(struct sim_decoder *decoder, const struct ptx_instr *instr
     *(is_load ? &op->d : &op->b) = list[0];
 }
 
+// How a frequent access moves its values: as 10 * bytes + elements, or 0.
+static unsigned shape_of(const struct sim_uop *op)
+{
+    const bool wide = op->mode & TO_WIDE, cut = op->mode & CUT16;
+    const bool whole = op->bytes == 4 ? !wide && !cut : op->bytes == 8 ? wide : !wide;
+    const unsigned shape = op->bytes * 10u + op->count;
+    return whole ? shape : 0;
+}
+
+static sim_handler *frequent_load(const struct sim_uop *op)
+{
+    const bool is_signed = op->mode & SIGNED;
+    switch (shape_of(op)) {
+    case 11: return is_signed ? load_int8 : load_uint8;
+    case 21: return is_signed ? load_int16 : load_uint16;
+    case 41: return load_32;
+    case 42: return load_vector_32x2;
+    case 44: return load_vector_32x4;
+    case 81: return load_64;
+    case 82: return load_vector_64x2;
+    default: return NULL;
+    }
+}
+
 static bool choose_load(struct sim_decoder *decoder, const struct ptx_instr *instr,
                         struct sim_uop *op)
 {
@@ -499,27 +715,25 @@ static bool choose_load(struct sim_decoder *decoder, const struct ptx_instr *ins
                                        : load_kernel_param_32;
         return true;
     }
-    bool single = op->count == 1 && op->d != NO_SLOT;
-    bool vector = op->count > 1 && op->count * op->bytes <= 16; // the whole vector is aligned
-    bool word = op->bytes == 4 && !(op->mode & (TO_WIDE | CUT16));
-    op->run = instr->form->sem == PTX_MOD_ACQUIRE ? load_acquire
-              : single && word                    ? load_32
-              : single && op->bytes == 8          ? load_64
-              : vector && word                    ? load_vector_32
-              : vector && op->bytes == 8          ? load_vector_64
-                                                  : load;
+    sim_handler *const fast = op->d == NO_SLOT && op->count == 1 ? NULL : frequent_load(op);
+    op->run = instr->form->sem == PTX_MOD_ACQUIRE ? load_acquire : fast ? fast : load;
     return true;
 }
 
 static sim_handler *choose_store(const struct ptx_instr *instr, const struct sim_uop *op)
 {
-    bool wide = op->mode & TO_WIDE;
     if (instr->form->sem == PTX_MOD_RELEASE)
         return store_release;
-    return op->count > 1             ? store
-           : op->bytes == 4 && !wide ? store_32
-           : op->bytes == 8 && wide  ? store_64
-                                     : store;
+    switch (shape_of(op)) {
+    case 11: return store_uint8;
+    case 21: return store_uint16;
+    case 41: return store_32;
+    case 42: return store_vector_32x2;
+    case 44: return store_vector_32x4;
+    case 81: return store_64;
+    case 82: return store_vector_64x2;
+    default: return store;
+    }
 }
 
 // Decodes the fourth operand of cp.async: the bytes to read, or a predicate that disables reading.
