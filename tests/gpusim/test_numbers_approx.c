@@ -191,9 +191,23 @@ static void halves_stay_within_the_stated_errors(void **state)
     assert_int_equal(num_tanh_approx_bf16x2(0x7F80FF80u), 0x3F80BF80u);
 }
 
+// A faster method than a root and a division has the same results.
+static void reciprocal_roots_are_rounded_once(void **state)
+{
+    (void)state;
+    uint64_t seed = 1;
+    for (int i = 0; i < 300000; i++) {
+        const float a = num_from_bits_f32((uint32_t)test_random(&seed) >> 1);
+        if (a == a)
+            assert_int_equal(num_bits_f32(num_rsqrt_approx_f32(a, 0)),
+                             num_bits_f32((float)(1 / sqrt((double)a))));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reciprocal_roots_are_rounded_once),
         cmocka_unit_test(f32_stays_within_the_stated_errors),
         cmocka_unit_test(sines_stay_within_the_stated_error),
         cmocka_unit_test(f32_knows_the_special_values),

@@ -22,14 +22,71 @@ FLOAT_BINARY(mul)
 FLOAT_BINARY(div)
 BINARY(add_f32_ftz, f32, f32, f32, num_add_f32(a, b, NUM_RN, NUM_FTZ))
 BINARY(sub_f32_ftz, f32, f32, f32, num_sub_f32(a, b, NUM_RN, NUM_FTZ))
-BINARY(mul_f32_ftz, f32, f32, f32, num_mul_f32(a, b, NUM_RN, NUM_FTZ))
+
+// Products and sums of products with .ftz flush what is below the normal range before it is rounded
+// to it, which takes the exact result to see. It can only matter if the rounded result is at that
+// border: not 0, and not above the smallest normal number.
+static inline uint32_t is_border(float value)
+{
+    const uint32_t magnitude = num_bits_f32(value) & 0x7FFFFFFFu;
+    return magnitude - 1 < 0x00800000u;
+}
+
+static __attribute__((noinline)) enum sim_step mul_f32_border(struct sim_warp *warp,
+                                                              const struct sim_uop *op);
+
+static enum sim_step mul_f32_ftz(struct sim_warp *warp, const struct sim_uop *op)
+{
+    const lane_f32 *in_a = source(warp, op->a), *in_b = source(warp, op->b);
+    float result[LANES];
+    uint32_t border = 0;
+    for (int i = 0; i < LANES; i++) {
+        result[i] = num_flush_f32(in_a[i]) * num_flush_f32(in_b[i]);
+        border |= is_border(result[i]);
+    }
+    if (border)
+        return mul_f32_border(warp, op);
+    lane_f32 *out = target(warp, op->d);
+    OVER_LANES(lane_f32, out, (void)0, num_canonical_f32(result[i]));
+    return STEP_NEXT;
+}
+BINARY(mul_f32_border, f32, f32, f32, num_mul_f32(a, b, NUM_RN, NUM_FTZ))
+
+#ifdef __FP_FAST_FMAF
+#define FMA_FTZ(name, negative_a, negative_c)                                                    \
+    static enum sim_step name##_f32_ftz(struct sim_warp *warp, const struct sim_uop *op)         \
+    {                                                                                            \
+        const lane_f32 *in_a = source(warp, op->a), *in_b = source(warp, op->b);                 \
+        const lane_f32 *in_c = source(warp, op->c);                                              \
+        float result[LANES];                                                                     \
+        uint32_t border = 0;                                                                     \
+        for (int i = 0; i < LANES; i++) {                                                        \
+            result[i] =                                                                          \
+                __builtin_fmaf(negative_a##_f32(num_flush_f32(in_a[i])), num_flush_f32(in_b[i]), \
+                               negative_c##_f32(num_flush_f32(in_c[i])));                        \
+            border |= is_border(result[i]);                                                      \
+        }                                                                                        \
+        if (border)                                                                              \
+            return name##_f32_border(warp, op);                                                  \
+        lane_f32 *out = target(warp, op->d);                                                     \
+        OVER_LANES(lane_f32, out, (void)0, num_canonical_f32(result[i]));                        \
+        return STEP_NEXT;                                                                        \
+    }
+#else
+#define FMA_FTZ(name, negative_a, negative_c)                                            \
+    static enum sim_step name##_f32_ftz(struct sim_warp *warp, const struct sim_uop *op) \
+    {                                                                                    \
+        return name##_f32_border(warp, op);                                              \
+    }
+#endif
 // PLAIN or MINUS is applied to a and c. For f64, MINUS keeps the sign of a NaN, which the result
 // shows.
 #define FLOAT_FMA(name, negative_a, negative_c)                                        \
     TERNARY(name##_f32_fast, f32, f32, f32, f32,                                       \
             num_fma_f32(negative_a##_f32(a), b, negative_c##_f32(c), NUM_RN, 0))       \
-    TERNARY(name##_f32_ftz, f32, f32, f32, f32,                                        \
+    TERNARY(name##_f32_border, f32, f32, f32, f32,                                     \
             num_fma_f32(negative_a##_f32(a), b, negative_c##_f32(c), NUM_RN, NUM_FTZ)) \
+    FMA_FTZ(name, negative_a, negative_c)                                              \
     TERNARY(name##_f32_any, f32, f32, f32, f32,                                        \
             num_fma_f32(negative_a##_f32(a), b, negative_c##_f32(c), ROUND, FLAGS))    \
     TERNARY(name##_f64_fast, f64, f64, f64, f64,                                       \
@@ -64,18 +121,23 @@ TERNARY(max3_f32, f32, f32, f32, f32, num_max3_f32(a, b, c, FLAGS))
 BINARY(copysign_f32, f32, f32, f32, num_copysign_f32(a, b))
 BINARY(copysign_f64, f64, f64, f64, num_copysign_f64(a, b))
 
-UNARY(rcp_approx_f32, f32, f32, num_rcp_approx_f32(a, FLAGS))
-UNARY(sqrt_approx_f32, f32, f32, num_sqrt_approx_f32(a, FLAGS))
-UNARY(rsqrt_approx_f32, f32, f32, num_rsqrt_approx_f32(a, FLAGS))
+// With constant flags, these compile to shorter loops.
+#define APPROXIMATION(name)                                                \
+    UNARY(name##_approx_f32_fast, f32, f32, num_##name##_approx_f32(a, 0)) \
+    UNARY(name##_approx_f32_ftz, f32, f32, num_##name##_approx_f32(a, NUM_FTZ))
+APPROXIMATION(rcp)
+APPROXIMATION(sqrt)
+APPROXIMATION(rsqrt)
 UNARY(sin_approx_f32, f32, f32, num_sin_approx_f32(a, FLAGS))
 UNARY(cos_approx_f32, f32, f32, num_cos_approx_f32(a, FLAGS))
-UNARY(lg2_approx_f32, f32, f32, num_lg2_approx_f32(a, FLAGS))
-UNARY(ex2_approx_f32, f32, f32, num_ex2_approx_f32(a, FLAGS))
+APPROXIMATION(lg2)
+APPROXIMATION(ex2)
 UNARY(tanh_approx_f32, f32, f32, num_tanh_approx_f32(a))
 UNARY(rcp_approx_f64, f64, f64, num_rcp_approx_ftz_f64(a))
 UNARY(rsqrt_approx_f64, f64, f64,
       FLAGS &NUM_FTZ ? num_rsqrt_approx_ftz_f64(a) : num_rsqrt_approx_f64(a))
-BINARY(div_approx_f32, f32, f32, f32, num_div_approx_f32(a, b, FLAGS))
+BINARY(div_approx_f32_fast, f32, f32, f32, num_div_approx_f32(a, b, 0))
+BINARY(div_approx_f32_ftz, f32, f32, f32, num_div_approx_f32(a, b, NUM_FTZ))
 BINARY(div_full_f32, f32, f32, f32, num_div_full_f32(a, b, FLAGS))
 
 static enum sim_step testp_f32(struct sim_warp *warp, const struct sim_uop *op)
@@ -111,18 +173,20 @@ static bool choose_testp(const struct ptx_instr *instr, struct sim_uop *op, bool
     return true;
 }
 
+#define PICK_APPROXIMATION(name) (op->flags ? name##_approx_f32_ftz : name##_approx_f32_fast)
+
 static bool choose_approximation(const struct ptx_instr *instr, struct sim_uop *op, bool wide)
 {
     switch (ptx_op(instr)) {
-    case PTX_OP_RCP: op->run = wide ? rcp_approx_f64 : rcp_approx_f32; return true;
-    case PTX_OP_SQRT: op->run = wide ? NULL : sqrt_approx_f32; return !wide;
-    case PTX_OP_RSQRT: op->run = wide ? rsqrt_approx_f64 : rsqrt_approx_f32; return true;
+    case PTX_OP_RCP: op->run = wide ? rcp_approx_f64 : PICK_APPROXIMATION(rcp); return true;
+    case PTX_OP_SQRT: op->run = wide ? NULL : PICK_APPROXIMATION(sqrt); return !wide;
+    case PTX_OP_RSQRT: op->run = wide ? rsqrt_approx_f64 : PICK_APPROXIMATION(rsqrt); return true;
     case PTX_OP_SIN: op->run = sin_approx_f32; return !wide;
     case PTX_OP_COS: op->run = cos_approx_f32; return !wide;
-    case PTX_OP_LG2: op->run = lg2_approx_f32; return !wide;
-    case PTX_OP_EX2: op->run = ex2_approx_f32; return !wide;
+    case PTX_OP_LG2: op->run = PICK_APPROXIMATION(lg2); return !wide;
+    case PTX_OP_EX2: op->run = PICK_APPROXIMATION(ex2); return !wide;
     case PTX_OP_TANH: op->run = tanh_approx_f32; return !wide;
-    case PTX_OP_DIV: op->run = div_approx_f32; return !wide;
+    case PTX_OP_DIV: op->run = PICK_APPROXIMATION(div); return !wide;
     default: return false;
     }
 }
