@@ -269,6 +269,23 @@ static void division_has_an_answer_for_everything(void **state)
     assert_int_equal(num_div_u32(0xFFFFFFF9u, 2), 0x7FFFFFFCu);
 }
 
+// Near multiples of the divisor, where a quotient that is not exact would be another one.
+static void quotients_are_exact(void **state)
+{
+    (void)state;
+    uint64_t seed = 1;
+    for (int i = 0; i < 300000; i++) {
+        const uint32_t b = (uint32_t)test_random(&seed) >> test_random(&seed) % 32 | 1;
+        const uint32_t quotient = (uint32_t)test_random(&seed) >> test_random(&seed) % 32;
+        const uint32_t a = quotient * b + (uint32_t)(test_random(&seed) % 3) - 1;
+        const int32_t c = (int32_t)a, d = i % 2 ? (int32_t)b : (int32_t) - (b >> 1 | 1);
+        assert_int_equal(num_div_u32(a, b), a / b);
+        assert_int_equal(num_rem_u32(a, b), a % b);
+        assert_true(num_div_s32(c, d) == (int32_t)((int64_t)c / d));
+        assert_true(num_rem_s32(c, d) == (int32_t)((int64_t)c % d));
+    }
+}
+
 static void signs_wrap_and_sums_saturate(void **state)
 {
     (void)state;
@@ -365,6 +382,7 @@ int main(void)
         cmocka_unit_test(products_and_sums_agree_with_128_bits),
         cmocka_unit_test(carries_make_long_sums),
         cmocka_unit_test(division_has_an_answer_for_everything),
+        cmocka_unit_test(quotients_are_exact),
         cmocka_unit_test(signs_wrap_and_sums_saturate),
         cmocka_unit_test(prmt_picks_bytes_in_every_mode),
         cmocka_unit_test(dot_products_extend_as_told),

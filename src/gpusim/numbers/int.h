@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "numbers.h"
+
 // --- Multiplication ------------------------------------------------------------------------------
 
 // mul.wide, and mul.hi as its upper half.
@@ -148,24 +150,41 @@ static inline uint64_t num_subc_u64(uint64_t a, uint64_t b, bool borrow_in, bool
 
 // Division by zero gives all ones as quotient and as remainder, like NVIDIA's division routines.
 // Dividing the smallest value by -1 wraps.
+// The quotient of integers of 32 bits is computed in f64, in a form that compilers can vectorize.
+// It differs from the next integer by at least 2^-32 of itself, so rounding cannot reach that.
+static inline double num_f64_of_u32(uint32_t a)
+{
+    return num_from_bits_f64(0x4330000000000000u | a) - 0x1p52;
+}
+
+// Truncates a number between -2^31 and 2^32 to an integer. The low bits of the sum hold it.
+static inline uint32_t num_u32_of_f64(double a)
+{
+    return (uint32_t)num_bits_f64(__builtin_trunc(a) + 0x1.8p52);
+}
+
 static inline uint32_t num_div_u32(uint32_t a, uint32_t b)
 {
-    return b ? a / b : UINT32_MAX;
+    const uint32_t quotient = num_u32_of_f64(num_f64_of_u32(a) / num_f64_of_u32(b ? b : 1));
+    return b ? quotient : UINT32_MAX;
 }
 
 static inline uint32_t num_rem_u32(uint32_t a, uint32_t b)
 {
-    return b ? a % b : UINT32_MAX;
+    const uint32_t quotient = num_u32_of_f64(num_f64_of_u32(a) / num_f64_of_u32(b ? b : 1));
+    return b ? a - quotient * b : UINT32_MAX;
 }
 
 static inline int32_t num_div_s32(int32_t a, int32_t b)
 {
-    return b == -1 ? (int32_t) - (uint32_t)a : b ? a / b : -1;
+    const uint32_t quotient = num_u32_of_f64((double)a / (double)(b ? b : 1));
+    return b ? (int32_t)quotient : -1;
 }
 
 static inline int32_t num_rem_s32(int32_t a, int32_t b)
 {
-    return b == -1 ? 0 : b ? a % b : -1;
+    const uint32_t quotient = num_u32_of_f64((double)a / (double)(b ? b : 1));
+    return b ? (int32_t)((uint32_t)a - quotient * (uint32_t)b) : -1;
 }
 
 static inline uint64_t num_div_u64(uint64_t a, uint64_t b)
