@@ -271,6 +271,51 @@ static void bits_are_counted(void **state)
     assert_int_equal(num_bits_f32(num_tf32_cut(0x3F801FFFu)), 0x3F800000u);
 }
 
+// Random bits, often zeros, subnormals, infinities and NaNs.
+static uint16_t any_half(uint64_t *seed)
+{
+    const uint64_t mixed = test_random(seed);
+    return mixed % 8 == 0    ? (uint16_t)(mixed >> 16 & 0x8000)
+           : mixed % 8 == 1  ? (uint16_t)(mixed >> 16 & 0x803F)
+           : mixed % 64 == 2 ? (uint16_t)(mixed >> 16 | 0x7C00)
+                             : (uint16_t)(mixed >> 16 & 0xBFFF);
+}
+
+static void rows_are_their_elements(void **state)
+{
+    (void)state;
+    uint64_t seed = 1;
+    for (int round = 0; round < ROUNDS / 8; round++) {
+        const bool is_f16 = round % 2;
+        float (*const widen)(uint16_t) = is_f16 ? num_f32_from_f16 : num_f32_from_bf16;
+        float a[K], b[NUM_MMA_COLUMNS][K], sums[NUM_MMA_COLUMNS], before[NUM_MMA_COLUMNS];
+        uint16_t halves[NUM_MMA_COLUMNS], half_before[NUM_MMA_COLUMNS];
+        const float *columns[NUM_MMA_COLUMNS];
+        struct num_mma_panel panel;
+        const int k = round % 3 ? K : K / 2;
+        for (int i = 0; i < K; i++)
+            a[i] = widen(any_half(&seed));
+        for (int j = 0; j < NUM_MMA_COLUMNS; j++) {
+            columns[j] = b[j];
+            for (int i = 0; i < K; i++)
+                b[j][i] = widen(any_half(&seed));
+            halves[j] = half_before[j] = any_half(&seed);
+            sums[j] = before[j] = num_from_bits_f32((uint32_t)any_half(&seed) << 16);
+        }
+        num_mma_panel_init(&panel, columns, k, is_f16);
+        num_mma_row_f32(a, &panel, sums);
+        if (is_f16)
+            num_mma_row_f16(a, &panel, halves);
+        for (int j = 0; j < NUM_MMA_COLUMNS; j++) {
+            const float expected = is_f16 ? num_mma_f16_f32(a, b[j], before[j], k)
+                                          : num_mma_f32(a, b[j], before[j], k);
+            assert_int_equal(num_bits_f32(sums[j]), num_bits_f32(expected));
+            if (is_f16)
+                assert_int_equal(halves[j], num_mma_f16(a, b[j], half_before[j], k));
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +331,7 @@ int main(void)
         cmocka_unit_test(k4_keeps_signs_of_zero_only_in_f16),
         cmocka_unit_test(e8_is_two_products_to_which_c_is_added),
         cmocka_unit_test(e8_of_groups_keeps_13_bits_of_the_largest_term),
+        cmocka_unit_test(rows_are_their_elements),
         cmocka_unit_test(any_sum_is_near_the_exact_one),
         cmocka_unit_test(f64_is_a_chain_of_fmas),
         cmocka_unit_test(integers_wrap_or_saturate),

@@ -205,25 +205,48 @@ static bool is_small(enum ptx_type type)
     return type == PTX_E4M3 || type == PTX_E5M2;
 }
 
-static uint64_t float_element(const struct product *product, const union terms *a,
-                              const union terms *b, uint64_t c)
+// Products of factors of more than 8 bits, several columns at once.
+static void multiply_floats(const struct product *product, const union terms *a,
+                            const union terms *b, cells c)
 {
-    int k = product->shape.k;
-    if (is_small((enum ptx_type)product->a.type))
-        return product->d.type == PTX_F16
-                   ? num_mma_e8_f16(a->halves, b->halves, (uint16_t)c, k)
-                   : num_bits_f32(
-                         num_mma_e8_f32(a->halves, b->halves, num_from_bits_f32((uint32_t)c), k));
-    if (product->c.type == PTX_F16 && product->d.type == PTX_F16)
-        return num_mma_f16(a->halves, b->halves, (uint16_t)c, k);
-    float wide =
-        product->c.type == PTX_F16 ? num_f32_from_f16((uint16_t)c) : num_from_bits_f32((uint32_t)c);
-    float sum = wide;
-    int step = product->step;
-    for (int i = 0; i < k; i += step)
-        sum = product->a.type == PTX_F16 ? num_mma_f16_f32(a->halves + i, b->halves + i, sum, step)
-                                         : num_mma_f32(a->halves + i, b->halves + i, sum, step);
-    return product->d.type == PTX_F16 ? num_f16_nearest(sum) : num_bits_f32(sum);
+    const bool halves = product->c.type == PTX_F16 && product->d.type == PTX_F16;
+    const bool is_f16 = product->a.type == PTX_F16;
+    const int k = product->shape.k, step = halves ? k : product->step;
+    for (unsigned first = 0; first < product->shape.n; first += NUM_MMA_COLUMNS) {
+        for (int from = 0; from < k; from += step) {
+            const float *columns[NUM_MMA_COLUMNS];
+            struct num_mma_panel panel;
+            for (unsigned j = 0; j < NUM_MMA_COLUMNS; j++)
+                columns[j] = b[first + j].halves + from;
+            num_mma_panel_init(&panel, columns, step, is_f16);
+            for (unsigned row = 0; row < product->shape.m; row++) {
+                uint64_t *at[NUM_MMA_COLUMNS];
+                uint16_t half[NUM_MMA_COLUMNS];
+                float sum[NUM_MMA_COLUMNS];
+                for (unsigned j = 0; j < NUM_MMA_COLUMNS; j++) {
+                    at[j] = product->c.inner_is_row ? &c[first + j][row] : &c[row][first + j];
+                    half[j] = (uint16_t)*at[j];
+                    sum[j] = product->c.type == PTX_F16 && !from
+                                 ? num_f32_from_f16(half[j])
+                                 : num_from_bits_f32((uint32_t)*at[j]);
+                }
+                if (halves)
+                    num_mma_row_f16(a[row].halves, &panel, half);
+                else
+                    num_mma_row_f32(a[row].halves + from, &panel, sum);
+                for (unsigned j = 0; j < NUM_MMA_COLUMNS; j++)
+                    *at[j] = halves ? half[j]
+                             : product->d.type == PTX_F16 && from + step == k
+                                 ? num_f16_nearest(sum[j])
+                                 : num_bits_f32(sum[j]);
+            }
+        }
+    }
+}
+
+static bool has_panels(enum ptx_type type)
+{
+    return type == PTX_F16 || type == PTX_BF16 || type == PTX_TF32;
 }
 
 static uint64_t element(const struct product *product, const union terms *a, const union terms *b,
@@ -241,7 +264,11 @@ static uint64_t element(const struct product *product, const union terms *a, con
     case PTX_S4:
         return (uint32_t)num_mma_s32(a->integers, b->integers, whole, k, product->saturate);
     case PTX_B1: return (uint32_t)num_mma_b1(a->words, b->words, whole, k / 32, product->use_and);
-    default: return float_element(product, a, b, c);
+    default: // 8-bit floats
+        return product->d.type == PTX_F16
+                   ? num_mma_e8_f16(a->halves, b->halves, (uint16_t)c, k)
+                   : num_bits_f32(
+                         num_mma_e8_f32(a->halves, b->halves, num_from_bits_f32((uint32_t)c), k));
     }
 }
 
@@ -260,7 +287,9 @@ static enum sim_step multiply(struct sim_warp *warp, const struct sim_uop *op)
     for (unsigned i = 0; i < n; i++)
         unpack((enum ptx_type)product->b.type, in[i], 4u * product->b.inner_blocks, &b[i]);
     gather_elements(warp, &product->c, c);
-    for (unsigned row = 0; row < m; row++) {
+    if (has_panels((enum ptx_type)product->a.type))
+        multiply_floats(product, a, b, c);
+    for (unsigned row = 0; row < m && !has_panels((enum ptx_type)product->a.type); row++) {
         for (unsigned column = 0; column < n; column++) {
             uint64_t *at = product->c.inner_is_row ? &c[column][row] : &c[row][column];
             *at = element(product, &a[row], &b[column], *at);

@@ -65,6 +65,85 @@ static uint16_t nearest(double sum)
     return result == 0x8000 ? 0 : result;
 }
 
+// The exponent of zeros, which is below that of any product even if another one is added to it.
+enum { NO_EXPONENT = -0x10000 };
+
+static int32_t exponent_or_none(float value, int32_t least)
+{
+    const int32_t exponent = exponent_of(value, least);
+    return value != 0 ? exponent : NO_EXPONENT;
+}
+
+// sum_of_products() for the columns of a panel. Sums of multiples of 2^(largest - 25) are exact in
+// f64, in any order.
+static void sums_of_products(const float *a, const struct num_mma_panel *b,
+                             const float c[NUM_MMA_COLUMNS], int32_t least_c,
+                             double out[NUM_MMA_COLUMNS])
+{
+    const int32_t least = b->is_f16 ? LEAST_F16 : LEAST_F32;
+    double product[NUM_MMA_DEPTH][NUM_MMA_COLUMNS], plain[NUM_MMA_COLUMNS];
+    double scale[NUM_MMA_COLUMNS], sum[NUM_MMA_COLUMNS];
+    int32_t largest[NUM_MMA_COLUMNS];
+    for (int j = 0; j < NUM_MMA_COLUMNS; j++) {
+        plain[j] = c[j];
+        largest[j] = exponent_or_none(c[j], least_c);
+    }
+    for (int i = 0; i < b->k; i++) {
+        const int32_t exponent = exponent_or_none(a[i], least);
+        const double factor = a[i];
+        for (int j = 0; j < NUM_MMA_COLUMNS; j++) {
+            const int32_t both = exponent + b->exponent[i][j];
+            largest[j] = both > largest[j] ? both : largest[j];
+            product[i][j] = factor * b->factor[i][j];
+            plain[j] += product[i][j];
+        }
+    }
+    for (int j = 0; j < NUM_MMA_COLUMNS; j++) {
+        largest[j] = largest[j] > -300 ? largest[j] : -300; // if all terms are 0
+        scale[j] = power_of_two(FRACTION_BITS - largest[j]);
+        sum[j] = __builtin_trunc((double)c[j] * scale[j]);
+    }
+    for (int i = 0; i < b->k; i++)
+        for (int j = 0; j < NUM_MMA_COLUMNS; j++)
+            sum[j] += __builtin_trunc(product[i][j] * scale[j]);
+    for (int j = 0; j < NUM_MMA_COLUMNS; j++) {
+        const double exact = sum[j] * power_of_two(largest[j] - FRACTION_BITS);
+        out[j] = plain[j] - plain[j] != 0 ? plain[j] : exact;
+    }
+}
+
+void num_mma_panel_init(struct num_mma_panel *panel, const float *const columns[NUM_MMA_COLUMNS],
+                        int k, bool is_f16)
+{
+    panel->k = k;
+    panel->is_f16 = is_f16;
+    for (int i = 0; i < k; i++) {
+        for (int j = 0; j < NUM_MMA_COLUMNS; j++) {
+            panel->factor[i][j] = columns[j][i];
+            panel->exponent[i][j] = exponent_or_none(columns[j][i], is_f16 ? LEAST_F16 : LEAST_F32);
+        }
+    }
+}
+
+void num_mma_row_f32(const float *a, const struct num_mma_panel *b, float sums[NUM_MMA_COLUMNS])
+{
+    double exact[NUM_MMA_COLUMNS];
+    sums_of_products(a, b, sums, LEAST_F32, exact);
+    for (int j = 0; j < NUM_MMA_COLUMNS; j++)
+        sums[j] = cut(exact[j]);
+}
+
+void num_mma_row_f16(const float *a, const struct num_mma_panel *b, uint16_t sums[NUM_MMA_COLUMNS])
+{
+    double exact[NUM_MMA_COLUMNS];
+    float c[NUM_MMA_COLUMNS];
+    for (int j = 0; j < NUM_MMA_COLUMNS; j++)
+        c[j] = num_f32_from_f16(sums[j]);
+    sums_of_products(a, b, c, LEAST_F16, exact);
+    for (int j = 0; j < NUM_MMA_COLUMNS; j++)
+        sums[j] = nearest(exact[j]);
+}
+
 float num_mma_f32(const float *a, const float *b, float c, int k)
 {
     return cut(sum_of_products(a, b, c, k, LEAST_F32, LEAST_F32, FRACTION_BITS));

@@ -26,6 +26,21 @@ float num_mma_f16_f32(const float *a, const float *b, float c, int k);
 // is rounded to the nearest f16 instead of truncated. A result that rounds to zero is +0.
 uint16_t num_mma_f16(const float *a, const float *b, uint16_t c, int k);
 
+// The same for a row of A and several columns of B at once, in a form that compilers can vectorize.
+// sums[] is c, and then the result. num_mma_panel_init() reads k factors of each column; `is_f16`
+// says that they are f16, which num_mma_row_f16() requires.
+enum { NUM_MMA_COLUMNS = 8, NUM_MMA_DEPTH = 16 };
+struct num_mma_panel {
+    double factor[NUM_MMA_DEPTH][NUM_MMA_COLUMNS];
+    int32_t exponent[NUM_MMA_DEPTH][NUM_MMA_COLUMNS];
+    int k;
+    bool is_f16;
+};
+void num_mma_panel_init(struct num_mma_panel *panel, const float *const columns[NUM_MMA_COLUMNS],
+                        int k, bool is_f16);
+void num_mma_row_f32(const float *a, const struct num_mma_panel *b, float sums[NUM_MMA_COLUMNS]);
+void num_mma_row_f16(const float *a, const struct num_mma_panel *b, uint16_t sums[NUM_MMA_COLUMNS]);
+
 // f16 of m8n8k4, which the tensor cores of an H200 do not support; its assembler emits f32
 // arithmetic that rounds to nearest. With an f32 accumulator, fused multiply-adds in ascending k
 // start from +0, and c is added last. With an f16 accumulator, the two halves of k are separate
