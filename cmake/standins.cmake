@@ -72,4 +72,4 @@ endforeach()
 
 glint_standin_kernels(cusparse sparse)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/standins/cusparse/handle.c PROPERTIES OBJECT_DEPENDS "${cusparse_texts}")
-glint_standin(cusparse cusparse 12 handle.c descriptors.c products.c conversions.c missing.c)
+glint_standin(cusparse cusparse 12 handle.c descriptors.c products.c conversions.c multiplications.c solutions.c missing.c)

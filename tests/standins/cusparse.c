@@ -1,60 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stand-in for cuSPARSE, compared exactly with dense matrices of small whole numbers: products
 // and conversions in all formats, kinds of indices and types.
-#include <complex.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "cusparse_testing.h"
 
-#include <cmocka.h>
+enum { ROWS = 23, COLUMNS = 17 };
 
-#include "cudaabi/cudaabi.h"
-
-typedef double complex number;
-
-enum {
-    CSR = 1,
-    CSC,
-    COO,
-    BY_COLUMNS = 1,
-    BY_ROWS,
-    N = 0,
-    T,
-    H,
-    I32 = 2,
-    I64,
-    ROWS = 23,
-    COLUMNS = 17,
-    MOST = 2048
-};
-static const int types[] = {0, 1, 4, 5}; // cudaDataType: real and complex, 32 and 64 bits
-
-int cusparseCreate(void **handle);
-int cusparseDestroy(void *handle);
-int cusparseSetPointerMode(void *handle, int mode);
-int cusparseCreateCsr(void **matrix, int64_t rows, int64_t columns, int64_t count,
-                      CUdeviceptr starts, CUdeviceptr minors, CUdeviceptr values, int start_type,
-                      int minor_type, int base, int type);
-int cusparseCreateCsc(void **matrix, int64_t rows, int64_t columns, int64_t count,
-                      CUdeviceptr starts, CUdeviceptr minors, CUdeviceptr values, int start_type,
-                      int minor_type, int base, int type);
-int cusparseCreateCoo(void **matrix, int64_t rows, int64_t columns, int64_t count,
-                      CUdeviceptr row_indices, CUdeviceptr column_indices, CUdeviceptr values,
-                      int index_type, int base, int type);
-int cusparseDestroySpMat(void *matrix);
-int cusparseSpMatGetSize(void *matrix, int64_t *rows, int64_t *columns, int64_t *count);
-int cusparseCsrSetPointers(void *matrix, CUdeviceptr starts, CUdeviceptr minors,
-                           CUdeviceptr values);
-int cusparseCreateDnVec(void **vector, int64_t size, CUdeviceptr values, int type);
-int cusparseDestroyDnVec(void *vector);
-int cusparseCreateDnMat(void **matrix, int64_t rows, int64_t columns, int64_t ld,
-                        CUdeviceptr values, int type, int order);
-int cusparseDestroyDnMat(void *matrix);
 int cusparseCreateSpVec(void **vector, int64_t size, int64_t count, CUdeviceptr indices,
                         CUdeviceptr values, int index_type, int base, int type);
 int cusparseDestroySpVec(void *vector);
@@ -83,107 +33,8 @@ int cusparseGather(void *handle, void *y, void *x);
 int cusparseScatter(void *handle, void *x, void *y);
 int cusparseSpVV(void *handle, int operation, void *x, void *y, void *result, int type,
                  CUdeviceptr buffer);
-int cusparseSpSV_createDescr(void **descriptor);
+int cusparseSgtsv2(void);
 const char *cusparseGetErrorName(int status);
-
-#define CALL(...) assert_int_equal(__VA_ARGS__, 0)
-
-static void *handle;
-
-// --- Numbers and memory --------------------------------------------------------------------------
-
-static bool is_complex(int type)
-{
-    return type >= 4;
-}
-
-static size_t bytes_of(int type)
-{
-    return type == 0 ? 4 : type == 5 ? 16 : 8;
-}
-
-static void pack(int type, void *at, size_t i, number value)
-{
-    switch (type) {
-    case 0: ((float *)at)[i] = (float)creal(value); break;
-    case 1: ((double *)at)[i] = creal(value); break;
-    case 4: ((float complex *)at)[i] = (float complex)value; break;
-    default: ((number *)at)[i] = value;
-    }
-}
-
-static number unpack(int type, const void *at, size_t i)
-{
-    switch (type) {
-    case 0: return ((const float *)at)[i];
-    case 1: return ((const double *)at)[i];
-    case 4: return ((const float complex *)at)[i];
-    default: return ((const number *)at)[i];
-    }
-}
-
-static int random_below(int n)
-{
-    static uint32_t state = 7;
-    state = state * 1664525 + 1013904223;
-    return (int)((state >> 8) % (uint32_t)n);
-}
-
-static number random_number(int type)
-{
-    const double x = 1 + random_below(5), y = random_below(9) - 4;
-    return is_complex(type) ? x + y * I : x;
-}
-
-static char bytes[MOST * sizeof(number)];
-
-static CUdeviceptr upload(int type, const number *from, int count)
-{
-    CUdeviceptr at;
-    assert_true(count <= MOST);
-    for (int i = 0; i < count; i++)
-        pack(type, bytes, (size_t)i, from[i]);
-    CALL(cuMemAlloc_v2(&at, (size_t)count * bytes_of(type) + 1));
-    CALL(cuMemcpyHtoD_v2(at, bytes, (size_t)count * bytes_of(type)));
-    return at;
-}
-
-static void expect(const char *what, int type, CUdeviceptr at, const number *wanted, int count)
-{
-    CALL(cuCtxSynchronize());
-    CALL(cuMemcpyDtoH_v2(bytes, at, (size_t)count * bytes_of(type)));
-    for (int i = 0; i < count; i++) {
-        const number is = unpack(type, bytes, (size_t)i);
-        if (is != wanted[i])
-            fail_msg("%s of type %d: number %d is %g%+gi, not %g%+gi", what, type, i, creal(is),
-                     cimag(is), creal(wanted[i]), cimag(wanted[i]));
-    }
-    CALL(cuMemFree_v2(at));
-}
-
-static CUdeviceptr upload_indices(int index_type, const int *from, int count, int base)
-{
-    static int64_t wide[MOST];
-    CUdeviceptr at;
-    for (int i = 0; i < count; i++) {
-        if (index_type == I64)
-            wide[i] = from[i] + base;
-        else
-            ((int32_t *)wide)[i] = from[i] + base;
-    }
-    CALL(cuMemAlloc_v2(&at, (size_t)count * sizeof(int64_t) + 1));
-    CALL(cuMemcpyHtoD_v2(at, wide, (size_t)count * (index_type == I64 ? 8 : 4)));
-    return at;
-}
-
-static void expect_indices(CUdeviceptr at, const int *wanted, int count, int base)
-{
-    static int32_t is[MOST];
-    CALL(cuMemcpyDtoH_v2(is, at, (size_t)count * sizeof(is[0])));
-    for (int i = 0; i < count; i++)
-        assert_int_equal(is[i], wanted[i] + base);
-    CALL(cuMemFree_v2(at));
-}
 
 // --- Matrices ------------------------------------------------------------------------------------
 
@@ -360,8 +211,8 @@ static void dense_matrices_become_sparse_and_back(void **unused)
         CALL(cusparseDenseToSparse_convert(handle, dense, a.matrix, 0, buffer));
         expect("dense", type, at, wanted, LD * LD);
         expect("values", type, a.values, sparse.values, sparse.count);
-        expect_indices(a.minors, sparse.minors, sparse.count, base);
-        expect_indices(a.starts, format == COO ? sparse.majors : sparse.starts,
+        expect_indices(I32, a.minors, sparse.minors, sparse.count, base);
+        expect_indices(I32, a.starts, format == COO ? sparse.majors : sparse.starts,
                        format == COO ? sparse.count : majors + 1, base);
         CALL(cusparseDestroyDnMat(dense));
         CALL(cusparseDestroySpMat(a.matrix));
@@ -385,8 +236,8 @@ static void formats_become_each_other(void **unused)
                     to_minors, to_values;
         CALL(cusparseXcsr2coo(handle, starts, count, ROWS, indices, base));
         CALL(cusparseXcoo2csr(handle, indices, count, ROWS, other, base));
-        expect_indices(indices, rows.majors, count, base);
-        expect_indices(other, rows.starts, ROWS + 1, base);
+        expect_indices(I32, indices, rows.majors, count, base);
+        expect_indices(I32, other, rows.starts, ROWS + 1, base);
 
         to_starts = upload_indices(I32, rows.minors, COLUMNS + 1, 9);
         to_minors = upload_indices(I32, rows.minors, count, 9);
@@ -395,8 +246,8 @@ static void formats_become_each_other(void **unused)
         CALL(cusparseCsr2cscEx2(handle, ROWS, COLUMNS, count, values, starts, minors, to_values,
                                 to_starts, to_minors, type, 1, base, 1, buffer));
         expect("values", type, to_values, columns.values, count);
-        expect_indices(to_starts, columns.starts, COLUMNS + 1, base);
-        expect_indices(to_minors, columns.minors, count, base);
+        expect_indices(I32, to_starts, columns.starts, COLUMNS + 1, base);
+        expect_indices(I32, to_minors, columns.minors, count, base);
         CALL(cuMemFree_v2(starts));
         CALL(cuMemFree_v2(minors));
         CALL(cuMemFree_v2(values));
@@ -456,7 +307,6 @@ static void sparse_vectors(void **unused)
 static void wrong_arguments_are_rejected(void **unused)
 {
     (void)unused;
-    enum { NOT_INITIALIZED = 1, INVALID_VALUE = 3, NOT_SUPPORTED = 10 };
     void *matrix, *x, *y;
     const float one = 1;
     CALL(cusparseCreateCsr(&matrix, 4, 5, 0, 0, 0, 0, I32, I32, 0, 0));
@@ -465,31 +315,11 @@ static void wrong_arguments_are_rejected(void **unused)
     assert_int_equal(cusparseSpMV(NULL, N, &one, matrix, x, &one, y, 0, 0, 0), NOT_INITIALIZED);
     assert_int_equal(cusparseSpMV(handle, T, &one, matrix, x, &one, y, 0, 0, 0), INVALID_VALUE);
     assert_int_equal(cusparseSpMV(handle, N, &one, matrix, x, &one, y, 1, 0, 0), NOT_SUPPORTED);
-    assert_int_equal(cusparseSpSV_createDescr(&matrix), NOT_SUPPORTED);
+    assert_int_equal(cusparseSgtsv2(), NOT_SUPPORTED);
     assert_string_equal(cusparseGetErrorName(NOT_SUPPORTED), "CUSPARSE_STATUS_NOT_SUPPORTED");
     CALL(cusparseDestroySpMat(matrix));
     CALL(cusparseDestroyDnVec(x));
     CALL(cusparseDestroyDnVec(y));
-}
-
-static int open_library(void **unused)
-{
-    (void)unused;
-    CUdevice device;
-    CUcontext context;
-    CALL(cuInit(0));
-    CALL(cuDeviceGet(&device, 0));
-    CALL(cuDevicePrimaryCtxRetain(&context, device));
-    CALL(cuCtxSetCurrent(context));
-    CALL(cusparseCreate(&handle));
-    return 0;
-}
-
-static int close_library(void **unused)
-{
-    (void)unused;
-    CALL(cusparseDestroy(handle));
-    return 0;
 }
 
 int main(void)

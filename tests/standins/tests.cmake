@@ -22,6 +22,7 @@ if(TARGET glint_cublas_13 AND CMOCKA_LIBRARY AND CMOCKA_INCLUDE)
     glint_standin_test(curand glint_curand_10)
     glint_standin_test(cufft glint_cufft_12)
     glint_standin_test(cusparse glint_cusparse_12)
+    glint_standin_test(cusparse_systems glint_cusparse_12)
 endif()
 
 if(TARGET glint_cublas_13 AND NOT CMAKE_CROSSCOMPILING AND NOT GLINT_SANITIZE)

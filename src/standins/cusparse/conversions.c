@@ -167,14 +167,10 @@ COMMON_API int cusparseDenseToSparse_analysis(struct cusparse_handle *handle,
     int status = cusparse_launch(handle, sparse->type, "count", about.majors + 1, &about);
     if (!status)
         status = cusparse_launch(handle, -1, "sum", 1, &offsets);
-    if (status)
-        return status;
-    CUresult failed = cuMemcpyDtoHAsync_v2(&sparse->count,
-                                           about.offsets + (uint64_t)about.majors * sizeof(int64_t),
-                                           sizeof(sparse->count), handle->stream);
-    if (failed == CUDA_SUCCESS)
-        failed = cuStreamSynchronize(handle->stream);
-    return cusparse_status_of(failed);
+    return status ? status
+                  : cusparse_read(handle, &sparse->count,
+                                  about.offsets + (uint64_t)about.majors * sizeof(int64_t),
+                                  sizeof(sparse->count));
 }
 
 COMMON_API int cusparseDenseToSparse_convert(struct cusparse_handle *handle,
@@ -188,3 +184,49 @@ COMMON_API int cusparseDenseToSparse_convert(struct cusparse_handle *handle,
     about.offsets = (uint64_t)(uintptr_t)buffer;
     return cusparse_launch(handle, sparse->type, "compress", about.majors, &about);
 }
+
+// --- Counts --------------------------------------------------------------------------------------
+
+// Counts numbers other than 0 in each row or column of a dense matrix, and in all of it.
+static int count_nonzeros(struct cusparse_handle *handle, int type, int direction, int rows,
+                          int columns, const struct cusparse_older_matrix *descriptor,
+                          const void *matrix, int ld, int *counts, int *total)
+{
+    enum { BY_ROW, BY_COLUMN }; // cusparseDirection_t
+    CUSPARSE_CHECK(handle, (direction == BY_ROW || direction == BY_COLUMN) && rows >= 0 &&
+                               columns >= 0 && ld >= (rows > 1 ? rows : 1) && descriptor && total);
+    if (descriptor->type != 0)
+        return CUSPARSE_MATRIX_TYPE_NOT_SUPPORTED;
+    CUSPARSE_CHECK(handle, rows == 0 || columns == 0 || (matrix && counts));
+    int status = handle->device_scalars ? CUSPARSE_OK : cusparse_need_result(handle);
+    if (status)
+        return status;
+    const bool by_rows = direction == BY_ROW;
+    const CUdeviceptr sum = handle->device_scalars ? (CUdeviceptr)(uintptr_t)total : handle->result;
+    struct cusparse_nonzeros about = {
+        .dense = {(uint64_t)(uintptr_t)matrix, by_rows ? 1 : ld, by_rows ? ld : 1, 0},
+        .counts = (uint64_t)(uintptr_t)counts,
+        .total = sum,
+        .majors = by_rows ? rows : columns,
+        .minors = by_rows ? columns : rows,
+    };
+    status = cusparse_status_of(cuMemsetD32Async(sum, 0, 1, handle->stream));
+    if (!status)
+        status = cusparse_launch(handle, type, "nonzeros", about.majors, &about);
+    return status || handle->device_scalars ? status
+                                            : cusparse_read(handle, total, sum, sizeof(*total));
+}
+
+#define COUNT_NONZEROS(letter, type)                                                              \
+    COMMON_API int cusparse##letter##nnz(struct cusparse_handle *handle, int direction, int rows, \
+                                         int columns,                                             \
+                                         const struct cusparse_older_matrix *descriptor,          \
+                                         const void *matrix, int ld, int *counts, int *total)     \
+    {                                                                                             \
+        return count_nonzeros(handle, type, direction, rows, columns, descriptor, matrix, ld,     \
+                              counts, total);                                                     \
+    }
+COUNT_NONZEROS(S, CUSPARSE_R_32F)
+COUNT_NONZEROS(D, CUSPARSE_R_64F)
+COUNT_NONZEROS(C, CUSPARSE_C_32F)
+COUNT_NONZEROS(Z, CUSPARSE_C_64F)

@@ -318,10 +318,6 @@ SET_FIELD(cusparseSpVecSetValues, cusparse_sparse_vector, values, void *)
 
 // --- The descriptor of the older interface -------------------------------------------------------
 
-struct cusparse_older_matrix {
-    int type, fill, diagonal, base;
-};
-
 COMMON_API int cusparseCreateMatDescr(struct cusparse_older_matrix **matrix)
 {
     if (!matrix)

@@ -156,8 +156,29 @@ struct cusparse_entries cusparse_entries(const struct cusparse_sparse_matrix *ma
     };
 }
 
-int cusparse_launch(const struct cusparse_handle *handle, int type, const char *name,
-                    int64_t threads, void *parameter)
+struct cusparse_dense cusparse_dense(const struct cusparse_dense_matrix *matrix, int operation)
+{
+    const bool by_rows = (matrix->order == CUSPARSE_BY_ROWS) != (operation != CUSPARSE_N);
+    return (struct cusparse_dense){(uint64_t)(uintptr_t)matrix->values, by_rows ? matrix->ld : 1,
+                                   by_rows ? 1 : matrix->ld, operation == CUSPARSE_H};
+}
+
+int cusparse_read(const struct cusparse_handle *handle, void *to, CUdeviceptr from, size_t bytes)
+{
+    const CUresult failed = cuMemcpyDtoHAsync_v2(to, from, bytes, handle->stream);
+    return cusparse_status_of(failed == CUDA_SUCCESS ? cuStreamSynchronize(handle->stream)
+                                                     : failed);
+}
+
+int cusparse_need_result(struct cusparse_handle *handle)
+{
+    enum { RESULT_BYTES = 16 };
+    return cusparse_status_of(handle->result ? CUDA_SUCCESS
+                                             : cuMemAlloc_v2(&handle->result, RESULT_BYTES));
+}
+
+int cusparse_launch_blocks(const struct cusparse_handle *handle, int type, const char *name,
+                           uint64_t blocks, unsigned threads, void *parameter)
 {
     char kernel[64];
     const char *const letter = type < 0                 ? ""
@@ -168,10 +189,17 @@ int cusparse_launch(const struct cusparse_handle *handle, int type, const char *
     snprintf(kernel, sizeof(kernel), "cusparse_%s%s", letter, name);
     const struct common_launch launch = {.ptx = sparse_ptx,
                                          .kernel = kernel,
-                                         .blocks =
-                                             common_blocks((uint64_t)threads, CUSPARSE_THREADS),
-                                         .threads = CUSPARSE_THREADS,
+                                         .blocks = blocks,
+                                         .threads = threads,
                                          .stream = handle->stream,
                                          .parameter = parameter};
     return cusparse_status_of(common_launch(&launch));
+}
+
+int cusparse_launch(const struct cusparse_handle *handle, int type, const char *name,
+                    int64_t threads, void *parameter)
+{
+    return cusparse_launch_blocks(handle, type, name,
+                                  common_blocks((uint64_t)threads, CUSPARSE_THREADS),
+                                  CUSPARSE_THREADS, parameter);
 }

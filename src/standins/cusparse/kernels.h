@@ -78,6 +78,35 @@ struct cusparse_transposition {
     int32_t with_values;
 };
 
+// C = alpha * A * B, all in CSR. Rows of the product are first put together in a buffer.
+struct cusparse_multiplication {
+    struct cusparse_entries a, b, c;
+    uint64_t offsets; // address of int64_t, rows + 1: where each row has room in the buffer
+    uint64_t counts; // address of int64_t, rows + 1: entries of each row, then where it begins in C
+    uint64_t minors; // the buffer: addresses of int64_t and of values
+    uint64_t values;
+    int64_t rows;
+    struct cusparse_scalar alpha;
+};
+
+// The C for which op(A) * C = alpha * B, where A is a triangle. A block computes one column.
+struct cusparse_solution {
+    struct cusparse_entries a;
+    struct cusparse_dense b, c;
+    struct cusparse_scalar alpha;
+    uint64_t diagonal; // address of values that replace those of A; 0: none
+    int64_t size, columns;
+    int32_t upper, unit;
+    int32_t turned, conjugate; // op
+};
+
+// Counts numbers other than 0 of a dense matrix.
+struct cusparse_nonzeros {
+    struct cusparse_dense dense; // `row` is the stride of the major index
+    uint64_t counts, total;      // addresses of int32_t
+    int64_t majors, minors;
+};
+
 struct cusparse_vectors {
     struct cusparse_indices indices;
     uint64_t x, y; // sparse values, dense values

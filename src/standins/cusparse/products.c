@@ -82,14 +82,6 @@ COMMON_API int cusparseSpMV_preprocess(struct cusparse_handle *handle, int opera
 
 // --- SpMM ----------------------------------------------------------------------------------------
 
-// The matrix op(B).
-static struct cusparse_dense dense_of(const struct cusparse_dense_matrix *matrix, int operation)
-{
-    const bool by_rows = (matrix->order == CUSPARSE_BY_ROWS) != (operation != CUSPARSE_N);
-    return (struct cusparse_dense){(uint64_t)(uintptr_t)matrix->values, by_rows ? matrix->ld : 1,
-                                   by_rows ? 1 : matrix->ld, operation == CUSPARSE_H};
-}
-
 COMMON_API int cusparseSpMM(struct cusparse_handle *handle, int a_operation, int b_operation,
                             const void *alpha, const struct cusparse_sparse_matrix *a,
                             const struct cusparse_dense_matrix *b, const void *beta,
@@ -103,7 +95,8 @@ COMMON_API int cusparseSpMM(struct cusparse_handle *handle, int a_operation, int
     if (b->members > 1 || c->members > 1)
         return COMMON_REFUSE("cusparseSpMM with batches", CUSPARSE_NOT_SUPPORTED);
     CUSPARSE_CHECK(handle, (b_operation == CUSPARSE_N ? b->columns : b->rows) == c->columns);
-    const struct cusparse_dense from = dense_of(b, b_operation), to = dense_of(c, CUSPARSE_N);
+    const struct cusparse_dense from = cusparse_dense(b, b_operation),
+                                to = cusparse_dense(c, CUSPARSE_N);
     return product(handle, a_operation, alpha, a, &from,
                    b_operation == CUSPARSE_N ? b->rows : b->columns, beta, &to, c->rows,
                    c->columns);
@@ -199,7 +192,6 @@ COMMON_API int cusparseSpVV(struct cusparse_handle *handle, int operation,
                             const struct cusparse_dense_vector *y, void *result, int computed,
                             void *buffer)
 {
-    enum { RESULT_BYTES = 16 };
     (void)buffer;
     CUSPARSE_CHECK(handle, x && y && result && x->size == y->size);
     if (!is_one_type(x->type, y->type, computed, computed))
@@ -209,14 +201,10 @@ COMMON_API int cusparseSpVV(struct cusparse_handle *handle, int operation,
     about.result = (uint64_t)(uintptr_t)result;
     if (handle->device_scalars)
         return cusparse_launch(handle, y->type, "dot", 1, &about);
-    CUresult failed = handle->result ? CUDA_SUCCESS : cuMemAlloc_v2(&handle->result, RESULT_BYTES);
-    if (failed != CUDA_SUCCESS)
-        return cusparse_status_of(failed);
-    about.result = handle->result;
-    const int status = cusparse_launch(handle, y->type, "dot", 1, &about);
+    int status = cusparse_need_result(handle);
     if (status)
         return status;
-    failed = cuMemcpyDtoHAsync_v2(result, handle->result, cusparse_bytes(y->type), handle->stream);
-    return cusparse_status_of(failed == CUDA_SUCCESS ? cuStreamSynchronize(handle->stream)
-                                                     : failed);
+    about.result = handle->result;
+    status = cusparse_launch(handle, y->type, "dot", 1, &about);
+    return status ? status : cusparse_read(handle, result, handle->result, cusparse_bytes(y->type));
 }

@@ -183,6 +183,129 @@ template <typename T> __device__ void order(const struct cusparse_transposition 
     }
 }
 
+// Each thread counts one row or column.
+template <typename T> __device__ void nonzeros(const struct cusparse_nonzeros &about)
+{
+    const int64_t major = thread_index();
+    if (major >= about.majors)
+        return;
+    int found = 0;
+    for (int64_t minor = 0; minor < about.minors; minor++)
+        found += !is_zero(*place_of<T>(about.dense, major, minor));
+    ((int *)about.counts)[major] = found;
+    atomicAdd((int *)about.total, found);
+}
+
+// --- Products of sparse matrices -----------------------------------------------------------------
+
+// A thread puts one row together, in the order of columns.
+template <typename T> __device__ void multiply(const struct cusparse_multiplication &about)
+{
+    const int64_t row = thread_index();
+    if (row >= about.rows)
+        return;
+    int64_t *const minors = (int64_t *)about.minors + ((const int64_t *)about.offsets)[row];
+    T *const values = (T *)about.values + ((const int64_t *)about.offsets)[row];
+    const int64_t end = index_at(about.a.starts, row + 1);
+    int64_t count = 0;
+    for (int64_t i = index_at(about.a.starts, row); i < end; i++) {
+        const int64_t between = index_at(about.a.minors, i), b_end = index_at(about.b.starts, between + 1);
+        const T factor = ((const T *)about.a.values)[i];
+        for (int64_t k = index_at(about.b.starts, between); k < b_end; k++) {
+            const int64_t column = index_at(about.b.minors, k);
+            const T product = factor * ((const T *)about.b.values)[k];
+            int64_t low = 0, high = count;
+            while (low < high) {
+                const int64_t middle = (low + high) / 2;
+                if (minors[middle] < column)
+                    low = middle + 1;
+                else
+                    high = middle;
+            }
+            if (low < count && minors[low] == column) {
+                values[low] = values[low] + product;
+                continue;
+            }
+            for (int64_t place = count++; place > low; place--) {
+                minors[place] = minors[place - 1];
+                values[place] = values[place - 1];
+            }
+            minors[low] = column;
+            values[low] = product;
+        }
+    }
+    ((int64_t *)about.counts)[row] = count;
+}
+
+// After the counts have become offsets.
+template <typename T> __device__ void finish(const struct cusparse_multiplication &about)
+{
+    const int64_t row = thread_index();
+    if (row > about.rows)
+        return;
+    const int64_t *const starts = (const int64_t *)about.counts;
+    put_index(about.c.starts, row, starts[row]);
+    const T alpha = scalar_of<T>(about.alpha);
+    const int64_t count = row < about.rows ? starts[row + 1] - starts[row] : 0;
+    const int64_t from = row < about.rows ? ((const int64_t *)about.offsets)[row] : 0;
+    for (int64_t i = 0; i < count; i++) {
+        put_index(about.c.minors, starts[row] + i, ((const int64_t *)about.minors)[from + i]);
+        ((T *)about.c.values)[starts[row] + i] = alpha * ((const T *)about.values)[from + i];
+    }
+}
+
+// --- Triangles -----------------------------------------------------------------------------------
+
+// A block of one warp. It takes the rows of A in an order in which what a row needs is known; if A is turned, it
+// subtracts what is known from the rows that need it.
+template <typename T> __device__ void solve(const struct cusparse_solution &about)
+{
+    __shared__ T sums[32];
+    __shared__ T diagonal;
+    const int64_t column = blockIdx.x;
+    const unsigned lane = threadIdx.x;
+    const T alpha = scalar_of<T>(about.alpha);
+    for (int64_t i = lane; i < about.size; i += 32)
+        *place_of<T>(about.c, i, column) = alpha * value_of<T>(about.b, i, column);
+    for (int64_t step = 0; step < about.size; step++) {
+        const int64_t row = about.upper == about.turned ? step : about.size - 1 - step;
+        const int64_t begin = index_at(about.a.starts, row), end = index_at(about.a.starts, row + 1);
+        T sum = zero_of<T>();
+        if (lane == 0)
+            diagonal = about.unit       ? numbers<T>::make(1, 0)
+                       : about.diagonal ? ((const T *)about.diagonal)[row]
+                                        : zero_of<T>();
+        __syncthreads();
+        for (int64_t i = begin + lane; i < end; i += 32) {
+            const int64_t minor = index_at(about.a.minors, i);
+            const T value = ((const T *)about.a.values)[i];
+            if (minor == row && !about.unit && !about.diagonal)
+                diagonal = value;
+            else if (minor != row && !about.turned && about.upper == (minor > row))
+                sum = sum + value * *place_of<T>(about.c, minor, column);
+        }
+        sums[lane] = sum;
+        __syncthreads();
+        for (unsigned half = 16; half && !about.turned; half /= 2) {
+            if (lane < half)
+                sums[lane] = sums[lane] + sums[lane + half];
+            __syncthreads();
+        }
+        T *const place = place_of<T>(about.c, row, column);
+        if (lane == 0)
+            *place = (*place - sums[0]) / (about.conjugate ? conjugate(diagonal) : diagonal);
+        __syncthreads();
+        for (int64_t i = begin + lane; i < end && about.turned; i += 32) {
+            const int64_t minor = index_at(about.a.minors, i);
+            const T value = ((const T *)about.a.values)[i];
+            if (minor != row && about.upper == (minor > row))
+                add(place_of<T>(about.c, minor, column),
+                    zero_of<T>() - (about.conjugate ? conjugate(value) : value) * *place);
+        }
+        __syncthreads();
+    }
+}
+
 // --- Vectors -------------------------------------------------------------------------------------
 
 template <typename T> __device__ void scale_vector(const struct cusparse_vectors &about)
@@ -277,6 +400,22 @@ OFFSETS(sum)
     }
 }
 
+// How many products each row of a product of matrices has.
+extern "C" __global__ void __launch_bounds__(CUSPARSE_THREADS)
+    cusparse_room(const __grid_constant__ struct cusparse_multiplication about)
+{
+    const int64_t row = thread_index();
+    if (row >= about.rows)
+        return;
+    const int64_t end = index_at(about.a.starts, row + 1);
+    int64_t products = 0;
+    for (int64_t i = index_at(about.a.starts, row); i < end; i++) {
+        const int64_t between = index_at(about.a.minors, i);
+        products += index_at(about.b.starts, between + 1) - index_at(about.b.starts, between);
+    }
+    ((int64_t *)about.offsets)[row] = products;
+}
+
 OFFSETS(zero)
 {
     if (thread_index() <= about.majors)
@@ -332,6 +471,10 @@ OFFSETS(identity)
     KERNEL(letter, expand, type, cusparse_conversion)         \
     KERNEL(letter, count, type, cusparse_conversion)          \
     KERNEL(letter, compress, type, cusparse_conversion)       \
+    KERNEL(letter, nonzeros, type, cusparse_nonzeros)         \
+    KERNEL(letter, multiply, type, cusparse_multiplication)   \
+    KERNEL(letter, finish, type, cusparse_multiplication)     \
+    KERNEL(letter, solve, type, cusparse_solution)            \
     KERNEL(letter, transpose, type, cusparse_transposition)   \
     KERNEL(letter, order, type, cusparse_transposition)       \
     KERNEL(letter, scale_vector, type, cusparse_vectors)      \

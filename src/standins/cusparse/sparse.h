@@ -14,7 +14,9 @@ enum cusparse_status {
     CUSPARSE_ALLOC_FAILED = 2,
     CUSPARSE_INVALID_VALUE = 3,
     CUSPARSE_EXECUTION_FAILED = 6,
+    CUSPARSE_MATRIX_TYPE_NOT_SUPPORTED = 8,
     CUSPARSE_NOT_SUPPORTED = 10,
+    CUSPARSE_INSUFFICIENT_RESOURCES = 11,
 };
 
 enum cusparse_operation { CUSPARSE_N, CUSPARSE_T, CUSPARSE_H }; // values of cusparseOperation_t
@@ -27,6 +29,11 @@ struct cusparse_handle {
     bool device_scalars; // CUSPARSE_POINTER_MODE_DEVICE
     CUdeviceptr
         result; // 16 bytes, from the first product of vectors whose result goes to the host on
+};
+
+// The descriptor of the older interface: cusparseMatDescr_t.
+struct cusparse_older_matrix {
+    int type, fill, diagonal, base;
 };
 
 // What programs know as cusparseSpMatDescr_t.
@@ -77,6 +84,19 @@ struct cusparse_entries cusparse_entries(const struct cusparse_sparse_matrix *ma
 // Launches "cusparse_" LETTER NAME, or "cusparse_" NAME if type is negative, for so many threads.
 int cusparse_launch(const struct cusparse_handle *handle, int type, const char *name,
                     int64_t threads, void *parameter);
+
+// The same for so many blocks of so many threads.
+int cusparse_launch_blocks(const struct cusparse_handle *handle, int type, const char *name,
+                           uint64_t blocks, unsigned threads, void *parameter);
+
+// The matrix op(B), to read or to write.
+struct cusparse_dense cusparse_dense(const struct cusparse_dense_matrix *matrix, int operation);
+
+// Copies from the device and waits.
+int cusparse_read(const struct cusparse_handle *handle, void *to, CUdeviceptr from, size_t bytes);
+
+// Makes sure that the handle has its bytes for a result.
+int cusparse_need_result(struct cusparse_handle *handle);
 
 // Returns from the calling function if a condition does not hold.
 #define CUSPARSE_CHECK(handle, condition)    \
