@@ -127,7 +127,24 @@ BINARY(copysign_f64, f64, f64, f64, num_copysign_f64(a, b))
     UNARY(name##_approx_f32_ftz, f32, f32, num_##name##_approx_f32(a, NUM_FTZ))
 APPROXIMATION(rcp)
 APPROXIMATION(sqrt)
-APPROXIMATION(rsqrt)
+UNARY(rsqrt_approx_f32_any, f32, f32, num_rsqrt_approx_f32(a, FLAGS))
+
+static enum sim_step rsqrt_approx_f32(struct sim_warp *warp, const struct sim_uop *op)
+{
+    const lane_f32 *in = source(warp, op->a);
+    float result[LANES];
+    uint32_t other = 0;
+    for (int i = 0; i < LANES; i++) {
+        result[i] = num_rsqrt_normal_f32(in[i]);
+        other |= num_is_positive_normal_f32(in[i]) ? 0 : warp->lanes[i];
+    }
+    if (other)
+        return rsqrt_approx_f32_any(warp, op);
+    lane_f32 *out = target(warp, op->d);
+    OVER_LANES(lane_f32, out, (void)0, result[i]);
+    return STEP_NEXT;
+}
+
 UNARY(sin_approx_f32, f32, f32, num_sin_approx_f32(a, FLAGS))
 UNARY(cos_approx_f32, f32, f32, num_cos_approx_f32(a, FLAGS))
 APPROXIMATION(lg2)
@@ -180,7 +197,7 @@ static bool choose_approximation(const struct ptx_instr *instr, struct sim_uop *
     switch (ptx_op(instr)) {
     case PTX_OP_RCP: op->run = wide ? rcp_approx_f64 : PICK_APPROXIMATION(rcp); return true;
     case PTX_OP_SQRT: op->run = wide ? NULL : PICK_APPROXIMATION(sqrt); return !wide;
-    case PTX_OP_RSQRT: op->run = wide ? rsqrt_approx_f64 : PICK_APPROXIMATION(rsqrt); return true;
+    case PTX_OP_RSQRT: op->run = wide ? rsqrt_approx_f64 : rsqrt_approx_f32; return true;
     case PTX_OP_SIN: op->run = sin_approx_f32; return !wide;
     case PTX_OP_COS: op->run = cos_approx_f32; return !wide;
     case PTX_OP_LG2: op->run = PICK_APPROXIMATION(lg2); return !wide;
