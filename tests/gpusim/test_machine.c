@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The machine of the simulated GPU alone: small kernels with known answers for divergence,
 // barriers, warps that wait for their own lanes, calls, atomics and printf.
+#include <fenv.h>
+
 #include "machine_testing.h"
 
 static void each_thread_of_each_block_writes_its_number(void **state)
@@ -19,6 +21,41 @@ static void each_thread_of_each_block_writes_its_number(void **state)
     for (uint32_t i = 0; i < 700; i++)
         assert_int_equal(fixture->memory[i], i);
     assert_int_equal(fixture->memory[700], 0);
+}
+
+// 1 / 3, rounded to nearest, and half of the smallest normal number. Threads inherit the rounding
+// of the one that creates them.
+static void kernels_do_not_round_as_the_program_does(void **state)
+{
+    static const int roundings[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+    for (size_t i = 0; i < sizeof roundings / sizeof *roundings; i++) {
+        fesetround(roundings[i]);
+#ifdef __x86_64__
+        __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040); // flush subnormals
+#endif
+        struct fixture *fixture = NULL;
+        setup((void **)&fixture);
+        const struct sim_fault fault =
+            run(fixture,
+                HEAD ".entry k(.param .u64 p) {\n"
+                     ".reg .b32 %r<6>; .reg .b64 %rd<4>;\n"
+                     "ld.param.u64 %rd1, [p]; mov.u32 %r1, %ctaid.x; mul.wide.u32 %rd2, %r1, 8;\n"
+                     "add.s64 %rd1, %rd1, %rd2; cvt.rn.f32.u32 %r2, 3; rcp.rn.f32 %r2, %r2;\n"
+                     "mul.rn.f32 %r3, 0f3F000000, 0f00800000;\n"
+                     "st.global.u32 [%rd1], %r2; st.global.u32 [%rd1+4], %r3; ret; }",
+                500, 32);
+        const int after = fegetround();
+        fesetenv(FE_DFL_ENV);
+        assert_int_equal(after, roundings[i]);
+        assert_int_equal(fault.kind, SIM_FAULT_NONE);
+        for (int k = 0; k < 500; k++) {
+            assert_int_equal(fixture->memory[2 * k], 0x3EAAAAAB);
+            assert_int_equal(fixture->memory[2 * k + 1], 0x00400000);
+        }
+        void *made = fixture;
+        teardown(&made);
+    }
+    (void)state;
 }
 
 // Each block announces itself and waits until all blocks have, twice.
@@ -579,6 +616,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(each_thread_of_each_block_writes_its_number),
+        cmocka_unit_test(kernels_do_not_round_as_the_program_does),
         TEST(blocks_of_a_cooperative_launch_run_together),
         TEST(fences_order_what_other_blocks_see),
         TEST(blocks_that_wait_for_later_ones_go_on_when_these_begin),

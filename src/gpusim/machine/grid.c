@@ -2,6 +2,7 @@
 // Runs launches: distributes blocks over the device's workers and the calling thread, and gives the
 // warps of a block turns. A block that runs for long or sleeps lets its worker start another block,
 // so that blocks that wait for each other make progress.
+#include <fenv.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -471,6 +472,7 @@ static void *worker_main(void *user)
     struct sim_device *device = user;
     struct sim_worker worker = {0};
     is_worker = true;
+    fesetenv(FE_DFL_ENV); // a program may have changed what its threads inherit
     gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
     while (!device->stopping) {
         struct sim_run *launch = find_launch(device);
@@ -557,11 +559,15 @@ void sim_run_prepare(struct sim_run *run)
         sizeof(struct sim_block) + run->shared_bytes + run->warps_per_block * sim_warp_bytes(run);
 }
 
-// Runs blocks until all work of the root is done. The caller has put it on the device's list.
+// Runs blocks until all work of the root is done. The caller has put it on the device's list. The
+// calling thread may round in another way, or flush subnormal numbers; kernels do not.
 static void work_to_the_end(struct sim_run *root, struct sim_worker *worker)
 {
     struct sim_device *device = root->device;
     bool done;
+    fenv_t program;
+    fegetenv(&program);
+    fesetenv(FE_DFL_ENV);
     do {
         work_on(root, worker);
         gpusim_lock(&device->lock, GPUSIM_RANK_DEVICE);
@@ -571,6 +577,7 @@ static void work_to_the_end(struct sim_run *root, struct sim_worker *worker)
         done = root->family->done || atomic_load(&root->stop);
         gpusim_unlock(&device->lock, GPUSIM_RANK_DEVICE);
     } while (!done);
+    fesetenv(&program);
 }
 
 static void start_workers(struct sim_device *device);
