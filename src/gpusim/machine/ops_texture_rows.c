@@ -105,7 +105,7 @@ static void place_integers(const struct sim_warp *warp, const lane_s32 *in, uint
         const int32_t at = in ? in[i] : 0;
         const bool good = at >= 0 && (uint32_t)at < size && warp->lanes[i];
         along->at[0][i] = good ? at : 0;
-        inside |= (uint32_t)good << i;
+        inside |= good ? 1u << i : 0;
     }
     along->inside[0] = inside;
 }
@@ -217,7 +217,7 @@ bool sim_texture_rows(struct sim_warp *warp, const struct sim_uop *op,
     if (warp->logged || !is_plain(texture, sampling) || (linear && !has_floats(texture)) ||
         !is_alike(warp, op, texture))
         return false;
-    for (unsigned d = 0; d < texture->dimensions; d++) {
+    for (unsigned d = 0; d < 3 && d < texture->dimensions; d++) {
         const void *in = d < place->count ? source(warp, place->at[d]) : NULL;
         if (sampling->whole)
             place_integers(warp, in, sizes[d], &along[d]);
