@@ -196,8 +196,8 @@ static void filter(const struct sim_texture *texture, const struct along *along,
             memset(&one, 0, sizeof(one));
         fetch_texels(texture, along, corner, texture->border, &one);
         for (unsigned c = 0; c < channels; c++) {
-            const lane_f32 *texel = (const lane_f32 *)one.word[c];
-            lane_f32 *sum = (lane_f32 *)out->word[c];
+            const lane_f32 *texel = (const void *)one.word[c];
+            lane_f32 *sum = (void *)out->word[c];
             for (int i = 0; i < LANES; i++)
                 sum[i] += share[i] * texel[i];
         }
