@@ -214,13 +214,13 @@ static void put_next(struct report_text *text)
 static bool put_unknown_waits(struct report_text *text)
 {
     struct base_buf words = {0};
-    const bool told =
+    const bool some =
         report_matter_unknown_waits(text->data) && report_put_unknown_waits(text->data, &words);
-    if (told)
+    if (some)
         report_text_few(text, "  ", &words, 1);
     text->failed |= words.failed;
     base_buf_fini(&words);
-    return told;
+    return some;
 }
 
 static bool has_distances(const struct report_data *data)

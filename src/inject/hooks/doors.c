@@ -4,7 +4,7 @@
 // dlsym and dlvsym, and cuGetProcAddress. The hook replaces a function only if its real address is
 // the driver's. So a library with functions of the same names, or a version of a function that is
 // not in the table, passes through. Functions of MPI that libglint-mpi.so replaces are returned in
-// the same way. dladdr tells of a hook what it tells of the function that it stands for.
+// the same way. dladdr describes a hook as the function that it stands for.
 //
 // dlsym and dlvsym depend on their caller (RTLD_NEXT, RTLD_DEFAULT). If glint does not replace the
 // result, they jump to the real function with the caller's return address in place (util/entry.h).

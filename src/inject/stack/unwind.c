@@ -117,7 +117,7 @@ struct stack_unwind_bounds stack_unwind_bounds_from(uint64_t sp)
 enum { SMALL_BYTES = 48 << 10 };
 
 // The first thread's stack grows, so the start of its mapping says nothing. The kernel puts the
-// bytes that AT_RANDOM tells of at its top.
+// bytes that AT_RANDOM points to at its top.
 bool stack_is_small(void)
 {
     const uint64_t sp = (uint64_t)(uintptr_t)__builtin_frame_address(0);
