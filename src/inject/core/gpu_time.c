@@ -241,8 +241,10 @@ void core_gpu_time_after(struct core_call *call)
     CUevent event = call->timing.after;
     if (event && call->result == CUDA_SUCCESS && call->how & HOOK_WAITS)
         core_tail_begin(stream); // a call that has waited for its work leaves only this event
+    // A layer may have taken the wait away.
     bool good = call->result == CUDA_SUCCESS &&
-                (!event || REAL(cuEventRecord)(event, stream->handle) == CUDA_SUCCESS);
+                (event ? REAL(cuEventRecord)(event, stream->handle) == CUDA_SUCCESS
+                       : (call->how & HOOK_WAITS) != 0);
     util_mutex_lock(&context->timing_lock, RANK_TIMING);
     times->now--;
     forget_read(times);
