@@ -630,7 +630,7 @@ static void tensor_copies_access_what_is_inside(void **state)
         "mbarrier.init.shared::cta.b64 [%r2], 1;\n"
         "cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%r1], "
         "[%rd1, {%r3, 8}], [%r2];\n"
-        "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%rd1, {%r3, -2}], "
+        "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%rd1, {12, 8}], "
         "[%r1];\nret; }",
         1, 1);
     STORE("mbarrier.init.shared::cta.b64", SHARED, 8, 1, 144);
@@ -646,13 +646,15 @@ static void tensor_copies_access_what_is_inside(void **state)
     assert_int_equal(word(access, access->values, 0, 5), 1000 + 8 * 24 + 5);
     LOAD(in, GLOBAL, 32, 1, 9 * 96);
     expect(fixture, in, GPUSIM_LOG_ATOMIC, SHARED, 8, 1, 144);
-    // Only the box's third row, which is 0, is inside.
+    // Two rows of 8 elements are inside.
     static const char reduce[] =
         "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group";
     LOAD(reduce, SHARED, 144, 1, 0);
-    access = expect(fixture, reduce, GPUSIM_LOG_REDUCTION, GLOBAL, 32, 1, 0);
-    assert_int_equal(word(access, access->values, 0, 0), 1000);
-    assert_int_equal(word(access, access->after, 0, 0), 1000);
+    access = expect(fixture, reduce, GPUSIM_LOG_REDUCTION, GLOBAL, 32, 1, 8 * 96 + 48);
+    assert_int_equal(word(access, access->values, 0, 4), 1000 + 8 * 24 + 16);
+    assert_int_equal(word(access, access->after, 0, 3), 1000 + 8 * 24 + 15);
+    assert_int_equal(word(access, access->after, 0, 4), 1000 + 8 * 24 + 16 + 1000 + 8 * 24);
+    expect(fixture, reduce, GPUSIM_LOG_REDUCTION, GLOBAL, 32, 1, 9 * 96 + 48);
     expect_no_more(fixture);
 }
 

@@ -264,7 +264,7 @@ void probe_call_end(struct core_call *call)
     if (many)
         shadow_collect(call->current);
     else
-        shadow_tell_landed(call->current);
+        shadow_call_waited(call);
 }
 
 void probe_call_waits(const struct core_call *call)
@@ -274,5 +274,5 @@ void probe_call_waits(const struct core_call *call)
     if (core_state.timestamps && call->how & HOOK_TIMED && call->stream &&
         call->stream->context == call->current)
         core_gpu_time_prepare(call);
-    shadow_close(call->current);
+    shadow_call_waits(call);
 }

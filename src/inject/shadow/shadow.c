@@ -10,6 +10,8 @@
 
 #include "contents.h"
 #include "element.h"
+#include "inject/core/call.h"
+#include "inject/core/hook.h"
 #include "inject/core/names.h"
 #include "inject/core/tail.h"
 #include "lane.h"
@@ -133,10 +135,21 @@ void shadow_launched(struct shadow_ticket *ticket, uint64_t call, bool launched)
 
 enum how {
     CLOSE, // what is due
-    TELL,  // what has landed
-    BOTH,
-    ALL, // both, whether due or not
+    BOTH,  // and record what has landed
+    ALL,   // both, whether due or not
 };
+
+// Returns whether all work of the stream is done when the call returns. A call that waits for an
+// event, or may not wait at all, leaves what is enqueued now.
+static bool waits_for(const struct core_call *call, const struct core_stream *stream)
+{
+    const struct core_context *about = call->stream ? call->stream->context : call->context;
+    if (call->event || call->how & HOOK_UNSURE || about != call->current)
+        return false;
+    return !call->stream || call->stream == stream ||
+           (call->stream->flags & EVENT_STREAM_LEGACY &&
+            !(stream->flags & EVENT_STREAM_NON_BLOCKING));
+}
 
 // Returns the stream on which this thread can close the lane's batch; NULL: none. The handle of a
 // default stream is only valid in its context, and that of a per-thread one only in its thread. At
@@ -153,8 +166,9 @@ static CUstream nameable(const struct shadow_lane *lane, enum how how)
     return handle == CU_STREAM_LEGACY && atomic_load(&core_state.captures) ? NULL : handle;
 }
 
-// Returns false if results of the lane are still in flight.
-static bool collect_lane(struct shadow_lane *lane, enum how how)
+// Returns false if results of the lane are still in flight. With a call that waits, closes the lane
+// before the call if it waits for the lane's stream, and else behind it.
+static bool collect_lane(struct shadow_lane *lane, enum how how, const struct core_call *call)
 {
     util_mutex_lock(&lane->shadow->lock, RANK_SHADOW);
     const bool used = lane->stream_number;
@@ -169,9 +183,10 @@ static bool collect_lane(struct shadow_lane *lane, enum how how)
         util_mutex_unlock(&lane->shadow->lock, RANK_SHADOW);
         return false;
     }
-    const bool due = how == ALL || (how != TELL && lane->open &&
-                                    core_now_ns() - lane->closed_ns >= CLOSE_AFTER_NS);
-    const bool wanted = lane->open && due && !atomic_load(&lane->shadow->failed);
+    const bool due =
+        lane->open && (how == ALL || core_now_ns() - lane->closed_ns >= CLOSE_AFTER_NS);
+    const bool wanted = due && !atomic_load(&lane->shadow->failed) &&
+                        (!call || waits_for(call, lane->stream) == (how == CLOSE));
     // A thread that destroys the stream sets `ended` before it takes the lane.
     const CUstream stream =
         wanted && !atomic_load(&lane->stream->ended) ? nameable(lane, how) : NULL;
@@ -182,13 +197,13 @@ static bool collect_lane(struct shadow_lane *lane, enum how how)
     return done;
 }
 
-static bool collect(struct shadow *shadow, enum how how)
+static bool collect(struct shadow *shadow, enum how how, const struct core_call *call)
 {
     bool done = true;
     const bool current = core_context_current() == shadow->context; // queried without the lock
     tell_settled(shadow);
     for (struct shadow_lane *lane = atomic_load(&shadow->lanes); lane; lane = lane->next)
-        done &= collect_lane(lane, how);
+        done &= collect_lane(lane, how, call);
     util_mutex_lock(&shadow->lock, RANK_SHADOW);
     shadow_element_trim(shadow);
     if (current) {
@@ -202,7 +217,7 @@ static bool collect(struct shadow *shadow, enum how how)
 
 bool shadow_collect_all(struct shadow *shadow)
 {
-    return collect(shadow, ALL);
+    return collect(shadow, ALL, NULL);
 }
 
 // Returns whether a kernel of the context has failed, which the driver then reports for every call
@@ -238,22 +253,22 @@ void shadow_collect(struct core_context *context)
 {
     struct shadow *shadow = context ? atomic_load(&context->shadow) : NULL;
     if (shadow)
-        collect(shadow, BOTH);
+        collect(shadow, BOTH, NULL);
 }
 
-void shadow_close(struct core_context *context)
+void shadow_call_waits(const struct core_call *call)
 {
-    struct shadow *shadow = context ? atomic_load(&context->shadow) : NULL;
+    struct shadow *shadow = call->current ? atomic_load(&call->current->shadow) : NULL;
     struct shadow_lane *lane = shadow ? atomic_load(&shadow->lanes) : NULL;
     for (; lane; lane = lane->next)
-        collect_lane(lane, CLOSE);
+        collect_lane(lane, CLOSE, call);
 }
 
-void shadow_tell_landed(struct core_context *context)
+void shadow_call_waited(const struct core_call *call)
 {
-    struct shadow *shadow = context ? atomic_load(&context->shadow) : NULL;
+    struct shadow *shadow = call->current ? atomic_load(&call->current->shadow) : NULL;
     if (shadow)
-        collect(shadow, TELL);
+        collect(shadow, BOTH, call);
 }
 
 void shadow_stream_leave(struct core_stream *stream)
@@ -296,7 +311,7 @@ static void collect_until_done(struct shadow *shadow)
         core_state.simulated ? FINISH_SIMULATED_S * (uint64_t)1000000000 : FINISH_NS;
     uint64_t landed = atomic_load(&shadow->landed);
     uint64_t until = core_now_ns() + most_ns;
-    while (!collect(shadow, ALL) && core_now_ns() < until) {
+    while (!collect(shadow, ALL, NULL) && core_now_ns() < until) {
         if (ask_whether_dead(shadow))
             continue; // the next collect drops what is in flight
         sched_yield();

@@ -110,13 +110,15 @@ void shadow_unseen_work(struct core_context *context, const struct core_stream *
 void shadow_unseen_anywhere(const struct core_stream *stream);
 void shadow_unseen_others(const struct core_stream *stream);
 
-// Enqueues the read-back of launches, unless it has just done so. Called before calls that wait,
-// which then wait for the read-back, too.
-void shadow_close(struct core_context *context);
-// Records the results that have arrived (EVENT_ACCESS, EVENT_COUNTS, ...). Never waits. Called at
-// the end of hooked calls that waited. The context need not be current.
-void shadow_tell_landed(struct core_context *context);
-void shadow_collect(struct core_context *context); // both; called from time to time
+// Enqueues the read-back of launches, unless it has just done so, and records the results that have
+// arrived (EVENT_ACCESS, EVENT_COUNTS, ...). Never waits. Called from time to time. The context
+// need not be current.
+void shadow_collect(struct core_context *context);
+// Called before and after a call that waits, in the call's current context. The first enqueues the
+// read-back on streams that the call waits for, so that it is done when the call returns. The
+// second does the rest.
+void shadow_call_waits(const struct core_call *call);
+void shadow_call_waited(const struct core_call *call);
 // Enqueues the read-back of everything launched on the stream. Called before the driver destroys
 // the stream, or before a capture of it begins, during which glint must not use it.
 void shadow_stream_leave(struct core_stream *stream);

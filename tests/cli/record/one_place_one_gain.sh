@@ -44,5 +44,5 @@ END
 for argument in "" both; do
     echo "== ${argument:-one}"
     "$GLINT" record -f -q -o p.glint --device sim --no-cache --analyses objects,values,sync -- ./program $argument
-    COLUMNS=80 "$GLINT" report p.glint | grep -E '^  [0-9]+\. |gain|worth' | sed 's/[0-9]* findings* .*worth/... worth/'
+    COLUMNS=80 "$GLINT" report p.glint | grep -E '^  [0-9]+\. |gain|worth|--verbose' | sed 's/[0-9]* findings* .*worth/... worth/'
 done
