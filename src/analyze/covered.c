@@ -92,7 +92,21 @@ static bool is_covered(const struct analyze_run *run, const struct analyze_findi
            is_at_same_place(run, finding, by);
 }
 
-// Of two findings that cover each other, the one that ranks higher stays.
+// Returns whether the finding is about a copy itself, not about the values that it leaves.
+static bool is_of_transfer(const struct analyze_finding *finding)
+{
+    return finding->pattern == ANALYZE_DEAD_WRITE || finding->pattern == ANALYZE_DUPLICATE_TRANSFER;
+}
+
+// Of two findings that cover each other, the one stays that is about a copy itself, else the one
+// that ranks higher.
+static bool stays(const struct analyze_finding *by, size_t by_rank,
+                  const struct analyze_finding *finding, size_t rank)
+{
+    const bool is = is_of_transfer(by);
+    return is == is_of_transfer(finding) ? by_rank < rank : is;
+}
+
 void analyze_cover(struct analysis *analysis, const struct analyze_run *run)
 {
     size_t worthwhile = analysis->worthwhile_count;
@@ -101,7 +115,7 @@ void analyze_cover(struct analysis *analysis, const struct analyze_run *run)
         for (size_t j = 0; j < analysis->worthwhile_count && !finding->covered_by; j++) {
             const struct analyze_finding *by = analysis->ranking[j];
             if (i != j && !by->covered_by && is_covered(run, finding, by) &&
-                (j < i || !is_covered(run, by, finding)))
+                (stays(by, j, finding, i) || !is_covered(run, by, finding)))
                 finding->covered_by = by;
         }
         worthwhile -= finding->covered_by != NULL;
