@@ -21,8 +21,7 @@ struct packing {
     const struct analyze_swap *swaps; // by object, then by call
     size_t swap_count;
     struct analyze_horizon horizon;
-    bool *wanted;                  // by call: the memory of some object starts to be needed
-    struct analyze_clocks *clocks; // of these calls
+    struct analyze_clocks *clocks; // of calls at which some object's memory starts to be needed
     BASE_ARRAY(struct analyze_block) blocks;
     bool failed; // memory ran out
 };
@@ -113,21 +112,22 @@ static void take_beginnings(struct packing *packing)
 {
     struct analyze_model *model = packing->run->model;
     uint32_t first, last;
-    packing->wanted = calloc(model->calls.count + 1, sizeof(*packing->wanted));
-    packing->failed |= !packing->wanted;
+    bool *wanted = calloc(model->calls.count + 1, sizeof(*wanted)); // by call
+    packing->failed |= !wanted;
     for (size_t i = 0; i < model->objects.count && !packing->failed; i++) {
         const struct analyze_object *object = &model->objects.items[i];
         if (analyze_is_laid_out(model, object) && analyze_is_subject(object) &&
             analyze_needed_time(packing->run, object, packing->delays, &first, &last))
-            packing->wanted[first] = true;
+            wanted[first] = true;
     }
     for (size_t i = 0; i < packing->swap_count && !packing->failed; i++)
-        packing->wanted[packing->swaps[i].after] = true;
+        wanted[packing->swaps[i].after] = true;
     struct analyze_clocks *clocks = NULL;
-    packing->failed = packing->failed || !analyze_set_order(model, packing->wanted, &clocks);
+    packing->failed = packing->failed || !analyze_set_order(model, wanted, &clocks);
     packing->clocks = clocks;
     packing->failed =
-        packing->failed || !analyze_horizon_init(&packing->horizon, model, clocks, packing->wanted);
+        packing->failed || !analyze_horizon_init(&packing->horizon, model, clocks, wanted);
+    free(wanted);
 }
 
 // Stores the height of the layout, and a lower bound.
@@ -149,7 +149,6 @@ static bool lay_out(struct packing packing, uint64_t *height, uint64_t *least)
         !packing.failed && analyze_pack(packing.blocks.items, packing.blocks.count, height, least);
     analyze_horizon_fini(&packing.horizon);
     base_array_fini(&packing.blocks);
-    free(packing.wanted);
     analyze_clocks_free(packing.clocks);
     return good;
 }

@@ -253,9 +253,9 @@ static struct answer helper_answer(const char *text, struct record_ctext_span st
         return strong(assigned(text, statement, equals, &pointer));
     // return helper(n) and helper(out, n) pass the memory on to the caller.
     struct record_ctext_span inside = record_ctext_trim(text, statement);
-    return passed || record_ctext_word_at(text, inside, inside.start, "return", 6)
-               ? (struct answer){.strength = RECORD_NAMES_PASSED}
-               : none;
+    const struct answer handed_on = {.strength = RECORD_NAMES_PASSED};
+    passed |= record_ctext_word_at(text, inside, inside.start, "return", 6);
+    return passed ? handed_on : none;
 }
 
 // Returns true if the word contains one of the words.
