@@ -406,9 +406,8 @@ static struct answer owner_answer(const char *text, struct record_ctext_span sta
             return strong(name);
     }
     const struct record_ctext_span inside = record_ctext_trim(text, statement);
-    return record_ctext_word_at(text, inside, inside.start, "return", 6)
-               ? (struct answer){.strength = RECORD_NAMES_RETURNED}
-               : none;
+    const struct answer returned = {.strength = RECORD_NAMES_RETURNED};
+    return record_ctext_word_at(text, inside, inside.start, "return", 6) ? returned : none;
 }
 
 // What the statement calls.
